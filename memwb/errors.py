@@ -1,0 +1,117 @@
+"""What can go wrong in memwb: one class for each thing that a caller would do differently.
+
+Every error says what happened, with which value, what is allowed and what to do next, and keeps these
+as attributes, so that a screen or a test never has to parse the sentence.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+__all__ = [
+    "ConfigError",
+    "DamagedFileError",
+    "DuplicateEntryError",
+    "EntryNotFoundError",
+    "MemwbError",
+    "StaleTraceError",
+    "StoreNotFoundError",
+]
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the known word closest to ``word``, or ``""`` when none is close."""
+    folded = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(word.casefold().replace("_", ""), _squashed(folded), n=1, cutoff=0.6)
+    return f" Did you mean {_squashed(folded)[close[0]]!r}?" if close else ""
+
+
+def _squashed(folded: dict[str, str]) -> dict[str, str]:
+    """Compare without underscores, so that ``user_turn`` finds ``userTurn``."""
+    return {name.replace("_", ""): original for name, original in folded.items()}
+
+
+class MemwbError(Exception):
+    """The parent of every error that memwb raises on purpose."""
+
+
+class ConfigError(MemwbError, ValueError):
+    """A setting has a name or a value that memwb cannot take.
+
+    Attributes:
+        key: The setting, or None where the fault is not one key's.
+        value: What was given.
+        allowed: The names or values that are taken, where they can be listed.
+    """
+
+    def __init__(self, message: str, *, key: str | None = None, value: object = None, allowed: Collection[str] = ()):
+        self.key, self.value, self.allowed = key, value, tuple(allowed)
+        super().__init__(message)
+
+
+class StoreNotFoundError(MemwbError, ValueError):
+    """A call named a store that the manager does not hold.
+
+    Attributes:
+        name: The name asked for.
+        known: The names of the stores there are.
+    """
+
+    def __init__(self, name: str, known: Collection[str], *, prefix: str = "MemoryManager: ") -> None:
+        self.name, self.known = name, tuple(known)
+        held = ", ".join(map(repr, self.known)) or "none"
+        super().__init__(f"{prefix}store {name!r} not found; the stores are {held}.{nearest(name, self.known)}")
+
+
+class EntryNotFoundError(MemwbError, KeyError):
+    """A call named an entry that the store does not hold.
+
+    Attributes:
+        id: The id asked for.
+        where: The store that was asked.
+    """
+
+    def __init__(self, id: str, where: str) -> None:
+        self.id, self.where = id, where
+        super().__init__(f"No entry {id!r} in {where}. List the entries to see the ids there are.")
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would show the sentence in quotes
+
+
+class DuplicateEntryError(MemwbError, ValueError):
+    """An entry was to be written under an id, or with a content, that another entry has.
+
+    Attributes:
+        id: The id that is taken, or that of the entry which already holds the content.
+        where: The store that was asked.
+    """
+
+    def __init__(self, id: str, where: str, what: str = "id") -> None:
+        self.id, self.where = id, where
+        if what == "id":
+            sentence = f"{where} already holds an entry with the id {id!r}. Nothing was written: leave the id out or pick another."
+        else:
+            sentence = f"{where} already holds this {what}, in the entry {id!r}. Nothing was written: change that entry instead."
+        super().__init__(sentence)
+
+
+class DamagedFileError(MemwbError, ValueError):
+    """A file cannot be read as what it should be. It is left as it is.
+
+    Attributes:
+        path: The file.
+        place: Where in it the damage was met, in words ("line 3, column 7", "record 2").
+        cause: What is wrong there, in words.
+    """
+
+    def __init__(self, path: Path | str, place: str, cause: str, *, prefix: str = "", advice: str = "") -> None:
+        self.path, self.place, self.cause = Path(path), place, cause
+        at = f" at {place}" if place else ""
+        super().__init__(f"{prefix}{path}{at}: {cause}. The file was not changed.{' ' + advice if advice else ''}")
+
+
+class StaleTraceError(MemwbError, RuntimeError):
+    """A result was asked for while newer settings still wait for their refresh: ``await`` the workbench first."""
