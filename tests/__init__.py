@@ -1,0 +1,1 @@
+"""The tests of memwb; helpers for tests are imported as ``tests.<module>``."""

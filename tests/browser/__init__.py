@@ -1,0 +1,1 @@
+"""Tests in a real JupyterLab; `lab.py` is the harness, `conftest.py` its fixtures."""
