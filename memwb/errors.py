@@ -7,10 +7,11 @@ as attributes, so that a screen or a test never has to parse the sentence.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 __all__ = [
+    "AggregateMemoryError",
     "ConfigError",
     "DamagedFileError",
     "DuplicateEntryError",
@@ -18,6 +19,7 @@ __all__ = [
     "MemwbError",
     "StaleTraceError",
     "StoreNotFoundError",
+    "StoresFailedError",
 ]
 
 
@@ -115,3 +117,28 @@ class DamagedFileError(MemwbError, ValueError):
 
 class StaleTraceError(MemwbError, RuntimeError):
     """A result was asked for while newer settings still wait for their refresh: ``await`` the workbench first."""
+
+
+class AggregateMemoryError(MemwbError):
+    """Several writes were made at once and at least one of them failed; the others stand.
+
+    Attributes:
+        errors: The causes, in the order of the writes.
+        stores: The names of the stores that failed, where the writes went to stores.
+    """
+
+    def __init__(self, message: str, errors: Sequence[BaseException] = (), stores: Sequence[str] = ()) -> None:
+        self.errors, self.stores = list(errors), tuple(stores)
+        super().__init__(message)
+
+
+class StoresFailedError(MemwbError):
+    """A search found nothing, and at least one of the stores asked had failed.
+
+    Attributes:
+        errors: The exception of each store that failed, by store name.
+    """
+
+    def __init__(self, errors: Mapping[str, BaseException]) -> None:
+        self.errors = dict(errors)
+        super().__init__("; ".join(f"store {name!r} raised {error!r}" for name, error in self.errors.items()))

@@ -158,13 +158,17 @@ class InjectionFormatContext:
 class InjectionQueryCallback(Protocol):
     """Derives the search query; ``None`` or blank text skips the injection."""
 
-    def __call__(self, context: InjectionQueryContext, /) -> str | None: ...
+    def __call__(self, context: InjectionQueryContext, /) -> str | None:
+        """Return the text to search for."""
+        ...
 
 
 class InjectionFormatCallback(Protocol):
     """Renders the entries into the text to inject; markup in them is the callback's to escape."""
 
-    def __call__(self, context: InjectionFormatContext, /) -> str: ...
+    def __call__(self, context: InjectionFormatContext, /) -> str:
+        """Return the text to inject."""
+        ...
 
 
 TriggerPredicate = Callable[[InjectionContext], Any]
@@ -251,7 +255,7 @@ class MemoryStore(Protocol):
 
     async def initialize(self) -> None:
         """Set up what must work before an agent runs; an exception stops the agent from being made."""
-        return None
+        return
 
     def get_tools(self) -> list[Any]:
         """Return tools of the store's own, offered after the manager's."""
@@ -260,7 +264,6 @@ class MemoryStore(Protocol):
 
 def _missing(store: object, method: str) -> Any:
     raise NotImplementedError(f"{type(store).__name__} does not implement {method}.")
-
 
 
 def has_method(store: object, name: str) -> bool:

@@ -1,0 +1,82 @@
+"""A page as data: a tree of elements that is drawn in two ways and cannot be broken by what it shows.
+
+The widgets send a tree to the browser, where every text is set as text; a page without widgets gets the same tree as
+escaped HTML. Memory text is untrusted, so there is no way to put markup into a tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from ._text import visible
+
+TAGS = frozenset(
+    "div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary "
+    "input kbd label".split()
+)
+_VOID = frozenset({"input"})
+_ATTRIBUTES = frozenset(
+    "role tabindex title colspan aria-label aria-selected aria-pressed aria-live aria-valuenow aria-valuemin "
+    "aria-valuemax aria-orientation aria-current aria-expanded aria-controls aria-hidden scope open disabled type value "
+    "placeholder style-width data-key data-scroll".split()
+)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One element: its tag, class names, attributes, children (nodes and texts) and the message that a click sends."""
+
+    tag: str
+    classes: str = ""
+    children: tuple[Node | str, ...] = ()
+    attributes: dict[str, str] = field(default_factory=dict)
+    action: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the tree in the form that the browser draws; texts have their hidden characters made visible."""
+        data: dict[str, Any] = {"t": self.tag}
+        if self.classes:
+            data["c"] = self.classes
+        if self.attributes:
+            data["a"] = {key: visible(value) for key, value in self.attributes.items()}
+        if self.action is not None:
+            data["m"] = self.action
+        if self.children:
+            data["k"] = [visible(child) if isinstance(child, str) else child.to_json() for child in self.children]
+        return data
+
+    def to_html(self) -> str:
+        """Return the tree as escaped HTML, without the actions."""
+        attributes = f' class="{escape(self.classes)}"' if self.classes else ""
+        for key, value in self.attributes.items():
+            if key.startswith(("data-", "style-")) or key == "tabindex":
+                continue
+            attributes += f' {key}="{escape(visible(value))}"'
+        if self.tag in _VOID:
+            return f"<{self.tag}{attributes}>"
+        inner = "".join(_text_html(child) if isinstance(child, str) else child.to_html() for child in self.children)
+        return f"<{self.tag}{attributes}>{inner}</{self.tag}>"
+
+    def text(self) -> str:
+        """Return the tree's text, without any markup."""
+        return "".join(child if isinstance(child, str) else child.text() for child in self.children)
+
+
+def _text_html(text: str) -> str:
+    # "$" as a reference keeps a page that typesets mathematics from reading prices as formulas.
+    return escape(visible(text)).replace("$", "&#36;")
+
+
+def el(
+    tag: str, classes: str = "", *children: Node | str | None, action: dict[str, Any] | None = None, **attributes: Any
+) -> Node:
+    """Make an element; None children and None attributes are left out; ``aria_label=`` becomes ``aria-label``."""
+    if tag not in TAGS:
+        raise ValueError(f"{tag!r} is no element that a page of memwb may hold; the elements are {sorted(TAGS)}.")
+    named = {key.replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
+    unknown = named.keys() - _ATTRIBUTES
+    if unknown:
+        raise ValueError(f"{sorted(unknown)} are no attributes that a page of memwb may set.")
+    return Node(tag, classes, tuple(child for child in children if child is not None), named, action)

@@ -1,0 +1,46 @@
+"""Small things done to text everywhere: shortening, quoting, counting, and making the invisible visible."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+_XML_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate how many tokens a model sees in ``text``: its characters divided by 4, rounded up."""
+    return -(-len(text) // 4)
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """Return the text on one line of at most ``length`` characters, the cut shown by an ellipsis."""
+    line = " ".join(visible(text).split())
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def quoted(text: str, length: int = 60) -> str:
+    """Return the shortened text in single quotes, for sentences."""
+    return f"'{shortened(text, length)}'"
+
+
+def visible(text: str) -> str:
+    r"""Show characters that a page would hide, turn around or refuse as their escapes (``\x1b``, ``\u202e``)."""
+    return _CONTROL.sub(lambda match: _escape(match.group()), text)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def xml_forbidden(text: str) -> list[str]:
+    """Return the characters of ``text`` that XML 1.0 does not allow, each once, in order of appearance."""
+    return list(dict.fromkeys(_XML_FORBIDDEN.findall(text)))
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return ``1 entry``, ``2,000 entries``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,85 @@
+"""How traces and explanations look on a page without widgets: plain tables with the matched words marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .._dom import Node, el
+from .._text import shortened
+from .notes import stop_words_only
+
+if TYPE_CHECKING:
+    from .explain import Explanation
+    from .trace import Hit, InjectionTrace, Stage
+
+MARKS = {"done": "✓", "skipped": "–", "failed": "✗", "not reached": "·"}
+
+
+def marked(text: str, tokens: Sequence[str], weak: bool = False) -> list[Node | str]:
+    """Split a text into plain parts and ``mark`` elements around the whole words that are among ``tokens``."""
+    if not tokens:
+        return [text]
+    wanted = set(tokens)
+    parts: list[Node | str] = []
+    at = 0
+    for word in re.finditer(r"\w+", text):
+        if word.group().lower() in wanted:
+            if word.start() > at:
+                parts.append(text[at : word.start()])
+            parts.append(el("mark", "memwb-weak" if weak else "", word.group()))
+            at = word.end()
+    if at < len(text):
+        parts.append(text[at:])
+    return parts or [text]
+
+
+def trace_html(trace: InjectionTrace) -> str:
+    """Return the outcome, the stages, the hits with the cut, the notes and the block."""
+    return el(
+        "div",
+        "memwb-trace",
+        el("p", "", el("strong", "", trace.summary)),
+        el("ol", "", *(el("li", "", _stage_line(stage)) for stage in trace.stages)),
+        _hits_table(trace.hits) if trace.hits else None,
+        el("ul", "", *(el("li", "", f"{note.kind}: {note.text}") for note in trace.notes)) if trace.notes else None,
+        el("pre", "", trace.text) if trace.injected and trace.text else None,
+    ).to_html()
+
+
+def _stage_line(stage: Stage) -> str:
+    detail = f": {stage.reason}" if stage.reason else ""
+    return f"{MARKS[stage.status]} {stage.name} {stage.status}{detail}"
+
+
+def _hits_table(hits: Sequence[Hit]) -> Node:
+    head = el("tr", "", *(el("th", "", name, scope="col") for name in ("", "rank", "score", "store", "entry")))
+    return el("table", "", el("thead", "", head), el("tbody", "", *map(_hit_row, hits)))
+
+
+def _hit_row(hit: Hit) -> Node:
+    score = "" if hit.score is None else f"{hit.score:g}"
+    weak = stop_words_only(hit)
+    content = marked(hit.content if len(hit.content) <= 400 else shortened(hit.content, 400), hit.matched, weak)
+    return el(
+        "tr",
+        "",
+        el("td", "", "kept" if hit.kept else f"cut: {hit.cut_by}"),
+        el("td", "", str(hit.rank)),
+        el("td", "", score),
+        el("td", "", hit.store),
+        el("td", "", *content, el("small", "", " (stop words only)") if weak else None),
+    )
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return the sentence, and the changes that were tried and work."""
+    tried = [el("li", "", f"Try: {suggestion.text}") for suggestion in explanation.suggestions]
+    mark = "✓" if explanation.arrived else "✗"
+    return el(
+        "div",
+        "memwb-explanation",
+        el("p", "", el("strong", "", f"{mark} {explanation.sentence}")),
+        el("ul", "", *tried) if tried else None,
+    ).to_html()

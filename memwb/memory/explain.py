@@ -1,0 +1,307 @@
+"""Why an entry reached the model or did not, and the smallest change of settings that brings it in.
+
+Every suggestion has been tried on the same conversation before it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .._text import counted, quoted
+from .injection import run_injection
+from .queries import last_two_messages, latest_without_stop_words, whole_history
+from .search import ask_stores
+from .settings import Injection
+from .trace import Hit, InjectionTrace, make_hit, tokenizer_of
+from .types import Message
+
+if TYPE_CHECKING:
+    from .manager import MemoryManager
+
+DEEP_LIMIT = 100
+"""Entries asked of a store that cannot say how many of its entries match."""
+
+MAX_ENTRIES_TRIED = 20
+"""No suggestion raises max_entries above this: a block of everything is no finding."""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A change of settings that was tried and brings the entry in.
+
+    Attributes:
+        text: The change in words, with the place the entry then takes.
+        settings: The injection keys to change.
+        rank: The entry's place in the block after the change, from 1.
+        also: How many entries that were not injected before come in with it.
+    """
+
+    text: str
+    settings: dict[str, Any]
+    rank: int
+    also: int
+
+    def __repr__(self) -> str:
+        return f"Suggestion({self.text})"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer to "why did this entry arrive, or why not?".
+
+    Attributes:
+        target: What was asked about: the entry's text, as far as it was found, else the text given.
+        arrived: Whether the model gets it.
+        sentence: The answer in one sentence.
+        stage: Where it was decided: a stage of the injection, or ``"store"`` when no store holds the entry.
+        rank: Its place in its store's answer, from 1; None where it did not match or nothing was searched.
+        limit: The max_entries in force, None where injection is off.
+        matched: Query tokens that the entry holds.
+        missing: Query tokens that it does not hold.
+        suggestions: Changes that bring it in, the smallest first; empty when it arrived or none was found.
+    """
+
+    target: str
+    arrived: bool
+    sentence: str
+    stage: str
+    rank: int | None = None
+    limit: int | None = None
+    matched: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        lines = [self.sentence, *(f"  try: {suggestion.text}" for suggestion in self.suggestions)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from ._html import explanation_html
+
+        return explanation_html(self)
+
+
+async def ranking_of(
+    manager: MemoryManager, query: str, limit: int | None = None, *, trace: InjectionTrace | None = None
+) -> tuple[Hit, ...]:
+    """Ask the stores deeper than an injection does and return every hit, in store order and each store's ranking.
+
+    Args:
+        manager: Whose stores are asked.
+        query: The text to search.
+        limit: The most entries of each store; None: as many as match where the store can say, else 100.
+        trace: Marks the hits that this injection kept (``kept``) and says what cut the others.
+    """
+    limits = [limit or await matching(store, query) or DEEP_LIMIT for store in manager.stores]
+    answers = await ask_stores(manager.stores, query, limits)
+    answered = {} if trace is None else {answer.store.name: len(answer.entries) for answer in trace.answers}
+    kept = set() if trace is None else {(hit.store, hit.content) for hit in trace.hits if hit.kept}
+    asked = trace.settings.max_entries if trace is not None and trace.settings else 0
+    hits = []
+    for answer in answers:
+        seen = answered.get(answer.store.name, 0)
+        for rank, entry in enumerate(answer.entries, 1):
+            is_kept = (answer.store.name, entry.content) in kept
+            withheld = trace is not None and seen < rank <= asked
+            hits.append(make_hit(answer.store, rank, entry, query, kept=is_kept, below=withheld))
+    return tuple(hits)
+
+
+async def matching(store: Any, query: str) -> int | None:
+    """Return how many of the store's entries match the query, or None where it cannot say."""
+    count = getattr(store, "count_matches", None)
+    return int(await count(query)) if callable(count) else None
+
+
+async def explain(
+    manager: MemoryManager, target: Any, messages: Sequence[Message], settings: Injection | None, **given: Any
+) -> Explanation:
+    """See ``MemoryManager.why``."""
+    trace = await run_injection(manager.stores, messages, settings, **given)
+    wanted = await _Wanted.find(manager, target, trace)
+    found = await _decided(manager, wanted, trace)
+    if found.arrived or settings is None or not wanted.known:
+        return found
+    tried = [suggestion async for suggestion in _suggestions(manager, wanted, messages, settings, found, trace, given)]
+    # The smallest change first: the one that brings the fewest other entries along, then the better place.
+    tried.sort(key=lambda suggestion: (suggestion.also, suggestion.rank))
+    return replace(found, suggestions=tuple(tried))
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The entry that is asked about."""
+
+    content: str
+    id: str | None = None
+    store: str | None = None
+    known: bool = True
+
+    @classmethod
+    async def find(cls, manager: MemoryManager, target: Any, trace: InjectionTrace) -> _Wanted:
+        content = getattr(target, "content", target)
+        if not isinstance(content, str):
+            content = str(content)
+        id = getattr(target, "id", None)
+        if trace.query and (hit := _pick(await ranking_of(manager, trace.query), content, id)):
+            return cls(hit.content, hit.id, hit.store)
+        for store in manager.stores:
+            record = await _listed(store, content, id)
+            if record is not None:
+                return cls(record.content, record.id, store.name)
+        return cls(content, id, known=not isinstance(target, str))
+
+    def is_hit(self, hit: Hit) -> bool:
+        if self.id is not None and hit.id is not None:
+            return self.id == hit.id and self.store in (None, hit.store)
+        return hit.content == self.content and self.store in (None, hit.store)
+
+    @property
+    def name(self) -> str:
+        return quoted(self.content)
+
+
+def _pick(hits: Sequence[Hit], content: str, id: str | None) -> Hit | None:
+    """Choose the hit that is meant: by id, by the very content, else the first whose text holds the words given."""
+    for test in (
+        lambda hit: hit.id is not None and hit.id in (id, content),
+        lambda hit: hit.content.strip() == content.strip(),
+        lambda hit: id is None and bool(content.strip()) and content.casefold() in hit.content.casefold(),
+    ):
+        if chosen := next(filter(test, hits), None):
+            return chosen
+    return None
+
+
+async def _listed(store: Any, content: str, id: str | None) -> Any:
+    """Look the entry up in a store that can list: by id, then by text."""
+    if not hasattr(store, "page") or not hasattr(store, "get"):
+        return None
+    try:
+        for key in filter(None, (id, content)):
+            if (record := await store.get(key)) is not None:
+                return record
+        page = await store.page(0, 50, where=content.strip())
+    except Exception:  # a store that cannot answer holds nothing that could be explained; the trace names its failure
+        return None
+    exact = [record for record in page if record.content.strip() == content.strip()]
+    return next(iter(exact or page), None) if content.strip() else None
+
+
+async def _decided(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrace) -> Explanation:
+    """Say where it was decided whether the entry arrives."""
+    if trace.settings is None or trace.query is None or trace.stage("search").status == "not reached":
+        return Explanation(
+            wanted.content,
+            arrived=False,
+            sentence=f"{wanted.name} did not arrive: nothing was searched, {trace.reason}.",
+            stage=trace.skipped_at or "trigger",
+            limit=trace.settings.max_entries if trace.settings else None,
+        )
+    hits = await ranking_of(manager, trace.query, trace=trace)
+    hit = next(filter(wanted.is_hit, hits), None)
+    if hit is None:
+        return _unmatched(manager, wanted, trace)
+    common: dict[str, Any] = {
+        "rank": hit.rank,
+        "limit": trace.settings.max_entries,
+        "matched": hit.matched,
+        "missing": _missing(manager, trace.query, hit.content),
+    }
+    if hit.kept and trace.injected:
+        sentence = f"{wanted.name} arrived: rank {hit.rank}{_on(hit)}."
+        return Explanation(wanted.content, True, sentence, "fold", **common)
+    if hit.kept:
+        sentence = f"{wanted.name} did not arrive: it was kept at rank {hit.rank}, but {trace.summary}."
+        return Explanation(wanted.content, False, sentence, trace.skipped_at or "format", **common)
+    return Explanation(wanted.content, False, _cut(wanted, hit, hits, trace), "search", **common)
+
+
+def _on(hit: Hit) -> str:
+    if not hit.matched or hit.score != len(hit.matched):
+        return ""
+    return f", matched on {', '.join(hit.matched)}"
+
+
+def _cut(wanted: _Wanted, hit: Hit, hits: Sequence[Hit], trace: InjectionTrace) -> str:
+    assert trace.settings is not None
+    limit = trace.settings.max_entries
+    if hit.cut_by == "store limit":
+        return (
+            f"{wanted.name} did not arrive: {hit.store!r} ranks it {hit.rank} but returned fewer entries than it was "
+            f"asked for."
+        )
+    if hit.rank <= limit:
+        before = ", ".join(dict.fromkeys(repr(other.store) for other in hits if other.kept))
+        return (
+            f"{wanted.name} did not arrive: rank {hit.rank} in {hit.store!r}, but {before}, registered before it, "
+            f"filled the {counted(limit, 'place')}."
+        )
+    return f"{wanted.name} did not arrive: rank {hit.rank}, limit {limit}."
+
+
+def _unmatched(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrace) -> Explanation:
+    assert trace.query is not None and trace.settings is not None
+    limit = trace.settings.max_entries
+    failed = [answer for answer in trace.answers if answer.error is not None]
+    if failed and (wanted.store is None or wanted.store in [answer.store.name for answer in failed]):
+        names = "; ".join(f"{answer.store.name!r} raised {answer.error!r}" for answer in failed)
+        sentence = f"{wanted.name} did not arrive: store {names}."
+        return Explanation(wanted.content, False, sentence, "search", limit=limit)
+    missing = _missing(manager, trace.query, wanted.content)
+    if wanted.store is not None:
+        words = ", ".join(missing) or "nothing"
+        sentence = f"{wanted.name} did not arrive: it shares no word with the query. Searched: {words}."
+        return Explanation(wanted.content, False, sentence, "search", limit=limit, missing=missing)
+    sentence = f"{wanted.name} did not arrive: no store here holds it, as far as they can be searched."
+    return Explanation(wanted.content, False, sentence, "store", limit=limit, missing=missing)
+
+
+def _missing(manager: MemoryManager, query: str, content: str) -> tuple[str, ...]:
+    tokenizer = tokenizer_of(manager.stores[0])
+    lost = set(tokenizer(query)) - set(tokenizer(content))
+    return tuple(sorted(lost, key=lambda token: (query.lower().find(token), token)))
+
+
+def _changes(settings: Injection, found: Explanation) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Changes worth trying, each in words and as injection keys."""
+    if settings.trigger != "everyTurn" and found.stage == "trigger":
+        yield "trigger everyTurn", {"trigger": "everyTurn"}
+    if found.rank is not None and settings.max_entries < found.rank <= MAX_ENTRIES_TRIED:
+        yield f"max_entries {found.rank}", {"max_entries": found.rank}
+    named = {
+        "the last two messages as query": last_two_messages,
+        "the query without stop words": latest_without_stop_words,
+        "the whole history as query": whole_history,
+    }
+    for words, query in named.items():
+        if settings.query is not query:
+            yield words, {"query": query}
+    if settings.format is not None and found.stage == "format":
+        yield "the default format", {"format": None}
+
+
+async def _suggestions(
+    manager: MemoryManager,
+    wanted: _Wanted,
+    messages: Sequence[Message],
+    settings: Injection,
+    found: Explanation,
+    before: InjectionTrace,
+    given: dict[str, Any],
+) -> Any:
+    present = {(hit.store, hit.content) for hit in before.hits if hit.kept} if before.injected else set()
+    for words, change in _changes(settings, found):
+        trace = await run_injection(manager.stores, messages, replace(settings, **change), **given)
+        kept = [hit for hit in trace.hits if hit.kept]
+        place = next((at for at, hit in enumerate(kept, 1) if wanted.is_hit(hit)), None)
+        if place is None or not trace.injected:
+            continue
+        also = len({(hit.store, hit.content) for hit in kept} - present) - 1
+        yield Suggestion(f"{words} → rank {place}{_beside(also)}", change, place, also)
+
+
+def _beside(also: int) -> str:
+    return f", with {counted(also, 'other new entry', 'other new entries')}" if also else ""

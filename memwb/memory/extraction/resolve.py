@@ -1,0 +1,70 @@
+"""Reads a store's ``extraction`` setting once and checks that the store can do what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import ConfigError
+from ..settings import refuse_unknown
+from ..types import has_method
+from .triggers import IntervalTrigger
+from .types import ExtractionTrigger, Extractor, MemoryMessageFilter
+
+DEFAULT_TURNS = 5
+"""Invocations between two extractions where the config names no trigger (Strands' default)."""
+
+_KEYS = ("trigger", "extractor", "filter")
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A checked extraction config.
+
+    Attributes:
+        triggers: At least one.
+        extractor: The extractor given; None means the default for the store.
+        filter: Which content blocks are dropped.
+    """
+
+    triggers: tuple[ExtractionTrigger, ...]
+    extractor: Extractor | None = None
+    filter: MemoryMessageFilter = field(default_factory=MemoryMessageFilter)
+
+
+def resolve_extraction(store: Any) -> Extraction | None:
+    """Return the store's extraction settings, or None where extraction is off.
+
+    Raises:
+        ConfigError: The store is read-only, has no trigger, or lacks the method that the settings need.
+    """
+    setting = getattr(store, "extraction", None)
+    if setting is None or setting is False:
+        return None
+    where = f"MemoryManager: store {store.name!r}"
+    if setting is not True and not isinstance(setting, Mapping):
+        raise ConfigError(f"{where} has extraction {setting!r}; it takes True, False or a dict.", key="extraction")
+    config: Mapping[str, Any] = {} if setting is True else setting
+    refuse_unknown(config, _KEYS, f"{where} extraction")
+    trigger = config.get("trigger")
+    triggers = (IntervalTrigger(DEFAULT_TURNS),) if trigger is None else _listed(trigger)
+    extraction = Extraction(triggers, config.get("extractor"), config.get("filter") or MemoryMessageFilter())
+    _check(store, extraction, where)
+    return extraction
+
+
+def _listed(trigger: Any) -> tuple[Any, ...]:
+    return tuple(trigger) if isinstance(trigger, list | tuple) else (trigger,)
+
+
+def _check(store: Any, extraction: Extraction, where: str) -> None:
+    if not getattr(store, "writable", False):
+        raise ConfigError(f"{where} has extraction but is not writable. Set writable=True or extraction=False.")
+    if not extraction.triggers:
+        raise ConfigError(f"{where} has extraction with an empty list of triggers: it would never run.")
+    if extraction.extractor is not None and not has_method(store, "add"):
+        raise ConfigError(f"{where} has an extractor but no add method to write the extracted entries with.")
+    needs_sink = extraction.extractor is None and not has_method(store, "add")
+    if needs_sink and not has_method(store, "add_messages"):
+        raise ConfigError(f"{where} has extraction without an extractor, and no add_messages method to take messages.")

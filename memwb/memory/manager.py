@@ -1,0 +1,372 @@
+"""MemoryManager: several stores behind one search, one add, a few tools and one injection."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AggregateMemoryError, ConfigError, StoreNotFoundError
+from .extraction.resolve import resolve_extraction
+from .injection import Call, run_injection
+from .search import SearchResult, ask_stores
+from .settings import (
+    DEFAULT_MAX_SEARCH_RESULTS,
+    Injection,
+    at_least_one,
+    refuse_unknown,
+    resolve_injection,
+)
+from .tools import add_tool, search_tool
+from .trace import InjectionTrace
+from .types import (
+    MemoryAddOptions,
+    MemoryAddToolConfig,
+    MemoryInjectionConfig,
+    MemorySearchOptions,
+    MemoryStore,
+    MemoryToolConfig,
+    Message,
+    Placement,
+    has_method,
+)
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from .explain import Explanation
+
+_log = logging.getLogger("memwb.memory")
+
+
+class MemoryManager:
+    """Long-term memory for agents, with the names and the behaviour of the Strands Agents SDK.
+
+    Args:
+        stores: At least one store; names are unique. A store written for the SDK is taken as it is.
+        search_tool_config: True (default) or a :class:`~memwb.memory.MemoryToolConfig`: offer ``search_memory``.
+        add_tool_config: False (default), True or a :class:`~memwb.memory.MemoryAddToolConfig`: offer ``add_memory``.
+        injection: True (default), False or a :class:`~memwb.memory.MemoryInjectionConfig`.
+
+    Raises:
+        ConfigError: A setting that could only fail or be ignored later; the message names the store and the key.
+    """
+
+    name = "strands:memory-manager"
+
+    def __init__(
+        self,
+        stores: Sequence[MemoryStore],
+        search_tool_config: bool | MemoryToolConfig | None = True,
+        add_tool_config: bool | MemoryAddToolConfig | None = False,
+        injection: bool | MemoryInjectionConfig | None = True,
+    ) -> None:
+        self._stores = _checked_stores(stores)
+        self._extraction = {store.name: found for store in self._stores if (found := resolve_extraction(store))}
+        self._add_stores = [store for store in self._stores if store.writable and has_method(store, "add")]
+        self._injection = resolve_injection(injection)
+        self._accepted: list[tuple[str, list[str]]] = []  # writes answered with "accepted" and not yet made
+        self._writing: set[asyncio.Task[None]] = set()
+        self.host_placement: Placement | None = None
+        """Where the installed SDK puts the block, when this manager stands for one of its agents."""
+        self._tools = self._build_tools(search_tool_config, add_tool_config)
+
+    def __repr__(self) -> str:
+        return f"MemoryManager({', '.join(store.name for store in self._stores)})"
+
+    @property
+    def stores(self) -> tuple[Any, ...]:
+        """The stores, in the order in which they were given."""
+        return tuple(self._stores)
+
+    @property
+    def injection(self) -> MemoryInjectionConfig | None:
+        """The injection settings with every default filled in, or None where injection is off."""
+        return self._injection.config() if self._injection else None
+
+    @property
+    def tools(self) -> list[Any]:
+        """The tools for a model: search, add, then the stores' own in store order."""
+        return list(self._tools)
+
+    async def search(self, query: str, options: MemorySearchOptions | None = None) -> SearchResult:
+        """Search the chosen stores at the same time and join what they return.
+
+        The order is that of the stores, then each store's own ranking: scores of different stores do not compare. A
+        store that fails is logged and left out.
+
+        Args:
+            query: Handed to every store unchanged.
+            options: ``stores``: names to search (absent: all, empty: none, repeats count once);
+                ``max_search_results``: the most entries from each store, where absent the store's own, else 3.
+
+        Returns:
+            A list of entries with ``store_name`` set; its ``failures`` maps store names to exceptions.
+
+        Raises:
+            StoreNotFoundError: An unknown store is named; no store was asked.
+            ConfigError: An unknown option, or a ``max_search_results`` below 1.
+        """
+        given: Mapping[str, Any] = options or {}
+        refuse_unknown(given, ("max_search_results", "stores"), "MemoryManager: search")
+        limit = given.get("max_search_results")
+        if limit is not None:
+            at_least_one(limit, "MemoryManager: max_search_results", "max_search_results")
+        stores = self._stores if given.get("stores") is None else self._named(given["stores"])
+        limits = [limit or store.max_search_results or DEFAULT_MAX_SEARCH_RESULTS for store in stores]
+        return SearchResult(await ask_stores(stores, query, limits))
+
+    async def add(self, content: str, options: MemoryAddOptions | None = None) -> None:
+        """Write a text to several stores at the same time.
+
+        Args:
+            content: The text.
+            options: ``stores``: names to write to (absent: every writable store that has ``add``);
+                ``metadata``: stored with it.
+
+        Raises:
+            StoreNotFoundError: An unknown store is named.
+            ConfigError: A named store is read-only or has no ``add``, or no store is left; nothing was written.
+            AggregateMemoryError: Some stores failed; it names them, the others hold the text.
+        """
+        given: Mapping[str, Any] = options or {}
+        refuse_unknown(given, ("stores", "metadata"), "MemoryManager: add")
+        stores = self._add_stores if given.get("stores") is None else self._writable(given["stores"])
+        if not stores:
+            raise ConfigError(
+                "MemoryManager: no writable store to add to. Name one, or give the manager a store with writable=True.",
+                key="stores",
+                value=given.get("stores"),
+            )
+        import asyncio
+
+        outcomes = await asyncio.gather(
+            *(store.add(content, given.get("metadata")) for store in stores), return_exceptions=True
+        )
+        failed = {
+            store.name: outcome
+            for store, outcome in zip(stores, outcomes, strict=True)
+            if isinstance(outcome, BaseException)
+        }
+        if failed:
+            causes = "; ".join(f"{name}: {cause}" for name, cause in failed.items())
+            raise AggregateMemoryError(
+                f"MemoryManager: writing to {', '.join(failed)} failed: {causes}", list(failed.values()), list(failed)
+            )
+
+    async def inject(
+        self,
+        messages: Sequence[Message],
+        config: bool | MemoryInjectionConfig | None = None,
+        *,
+        state: Any = None,
+        agent: Any = None,
+        call: Call | None = None,
+    ) -> list[Message]:
+        """Return the messages that the model gets: ``trace_injection(...).messages``."""
+        trace = await self.trace_injection(messages, config, state=state, agent=agent, call=call)
+        return trace.messages
+
+    async def trace_injection(
+        self,
+        messages: Sequence[Message],
+        config: bool | MemoryInjectionConfig | None = None,
+        *,
+        state: Any = None,
+        agent: Any = None,
+        call: Call | None = None,
+    ) -> InjectionTrace:
+        """Run the injection for one model call and return what each stage did.
+
+        Args:
+            messages: The conversation as it stands before the call. Never changed.
+            config: Replaces the manager's settings for this run; None keeps them.
+            state: Shown to a trigger predicate.
+            agent: Shown to a trigger predicate.
+            call: Runs a user's callback, ``await call(callback, context)``; by default it is called directly.
+
+        Raises:
+            ConfigError: ``config`` is refused. A failure inside a stage never raises: it is in the trace.
+        """
+        settings = self._injection if config is None else resolve_injection(config)
+        return await self._run(messages, settings, state=state, agent=agent, call=call)
+
+    async def _run(self, messages: Sequence[Message], settings: Injection | None, **given: Any) -> InjectionTrace:
+        return await run_injection(self._stores, messages, settings, host_placement=self.host_placement, **given)
+
+    async def why(
+        self,
+        target: Any,
+        messages: Sequence[Message],
+        config: bool | MemoryInjectionConfig | None = None,
+        *,
+        state: Any = None,
+        agent: Any = None,
+        call: Call | None = None,
+    ) -> Explanation:
+        """Explain why an entry reached the model at this call, or why not, and what would bring it in.
+
+        Args:
+            target: An entry, an entry's id, or a text that the entry holds.
+            messages: As for :meth:`trace_injection`, like the other arguments.
+            config: Replaces the manager's settings; None keeps them.
+            state: Shown to a trigger predicate.
+            agent: Shown to a trigger predicate.
+            call: Runs a user's callback.
+        """
+        from .explain import explain
+
+        settings = self._injection if config is None else resolve_injection(config)
+        return await explain(self, target, messages, settings, state=state, agent=agent, call=call)
+
+    async def init_agent(self, agent: Any) -> None:
+        """Initialise the stores that want it, before the agent's first call; a store's exception passes through."""
+        for store in self._stores:
+            if has_method(store, "initialize"):
+                await store.initialize()
+        if self._extraction:
+            names = ", ".join(map(repr, self._extraction))
+            warnings.warn(
+                f"MemoryManager: extraction is on for {names}, but this version of memwb does not extract yet: "
+                "write to the stores with add or with the add_memory tool.",
+                stacklevel=2,
+            )
+
+    def accept_write(self, content: str, stores: list[str]) -> None:
+        """Take over a write that was answered with "accepted": it is made in the background, at the latest by flush.
+
+        A write whose event loop ends before it was made stays accepted, and the next flush makes it.
+        """
+        import asyncio
+
+        write = (content, stores)
+        self._accepted.append(write)
+        task = asyncio.get_running_loop().create_task(self._write(write))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def _write(self, write: tuple[str, list[str]]) -> None:
+        content, stores = write
+        try:
+            await self.add(content, {"stores": stores})
+        except Exception as error:
+            _log.warning("an accepted memory could not be stored: %s", error)
+        if write in self._accepted:  # not reached when the task is cancelled: the write is still owed
+            self._accepted.remove(write)
+
+    async def flush(self) -> None:
+        """Make every accepted write that is still open and wait for those under way. Never raises; failures are logged."""
+        import asyncio
+
+        while True:
+            loop = asyncio.get_running_loop()
+            here = [task for task in self._writing if not task.done() and task.get_loop() is loop]
+            if here:
+                await asyncio.gather(*here, return_exceptions=True)
+            elif self._accepted:
+                await self._write(self._accepted[0])
+            else:
+                return
+
+    def _named(self, names: Sequence[str]) -> list[Any]:
+        by_name = {store.name: store for store in self._stores}
+        for name in names:
+            if name not in by_name:
+                raise StoreNotFoundError(name, by_name)
+        return [by_name[name] for name in dict.fromkeys(names)]
+
+    def _writable(self, names: Sequence[str], what: str = "store") -> list[Any]:
+        stores = self._named(names)
+        for store in stores:
+            if not store.writable:
+                raise ConfigError(f"MemoryManager: {what} {store.name!r} is read-only.", key="stores", value=store.name)
+            if not has_method(store, "add"):
+                raise ConfigError(
+                    f"MemoryManager: {what} {store.name!r} has no add method.", key="stores", value=store.name
+                )
+        return stores
+
+    def _build_tools(self, search: bool | MemoryToolConfig | None, add: bool | MemoryAddToolConfig | None) -> list[Any]:
+        tools: list[Any] = []
+        search_config = _tool_config(search, "search_tool_config", ("name", "description"))
+        if search_config is not None:
+            tools.append(search_tool(self, search_config))  # type: ignore[arg-type]
+        add_config = _tool_config(add, "add_tool_config", ("name", "description", "stores", "wait_for_writes"))
+        if add_config is not None:
+            if not self._add_stores:
+                raise ConfigError("MemoryManager: add_tool_config is on but no writable store has an add method.")
+            scope = add_config.get("stores")
+            names = None if scope is None else [given if isinstance(given, str) else given.name for given in scope]
+            stores = self._add_stores if names is None else self._writable(names, "add_tool_config store")
+            tools.append(add_tool(self, add_config, stores))  # type: ignore[arg-type]
+        for store in self._stores:
+            if has_method(store, "get_tools"):
+                tools.extend(store.get_tools())
+        return tools
+
+
+def _tool_config(value: Any, where: str, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """Read a tool setting: None and False are off, True and ``{}`` are the defaults."""
+    if value is None or value is False:
+        return None
+    if value is True:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"MemoryManager: {where} must be True, False or a dict, not {value!r}.", key=where, value=value
+        )
+    refuse_unknown(value, keys, f"MemoryManager: {where}")
+    return {key: item for key, item in value.items() if item is not None}
+
+
+def _checked_stores(stores: Sequence[Any]) -> list[Any]:
+    if isinstance(stores, str) or not isinstance(stores, Sequence):
+        raise ConfigError(
+            f"MemoryManager: stores must be a list of stores, not {stores!r}.", key="stores", value=stores
+        )
+    if not stores:
+        raise ConfigError("MemoryManager: at least one store is needed; the list is empty.", key="stores", value=[])
+    seen: dict[str, Any] = {}
+    files: dict[str, str] = {}
+    for store in stores:
+        _check_shape(store)
+        if store.name in seen:
+            raise ConfigError(f"MemoryManager: two stores are named {store.name!r}; names must differ.", key="stores")
+        if store.writable and not (has_method(store, "add") or has_method(store, "add_messages")):
+            raise ConfigError(
+                f"MemoryManager: store {store.name!r} is writable but has no add or add_messages method.", key="stores"
+            )
+        seen[store.name] = store
+        _refuse_shared_file(store, files)
+    return list(stores)
+
+
+def _check_shape(store: Any) -> None:
+    missing = [
+        name
+        for name in ("name", "description", "max_search_results", "writable", "extraction", "search")
+        if not hasattr(store, name)
+    ]
+    if missing:
+        raise ConfigError(
+            f"MemoryManager: {type(store).__name__} is no memory store: it lacks {', '.join(missing)}. "
+            "See memwb.memory.MemoryStore for what a store needs.",
+            key="stores",
+            value=store,
+        )
+
+
+def _refuse_shared_file(store: Any, files: dict[str, str]) -> None:
+    path = getattr(store, "path", None)
+    if not isinstance(path, str | os.PathLike):
+        return
+    real = os.path.normcase(os.path.realpath(path))
+    if real in files:
+        raise ConfigError(
+            f"MemoryManager: stores {files[real]!r} and {store.name!r} share the file {path}. "
+            "Give each a path of its own, or use one of them.",
+            key="stores",
+        )
+    files[real] = store.name

@@ -1,0 +1,83 @@
+"""Asks several stores at the same time and keeps apart what was found, what was empty and what failed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from .types import MemoryEntry, identified
+
+_log = logging.getLogger("memwb.memory")
+
+
+@dataclass(frozen=True)
+class StoreAnswer:
+    """What one store said to one query.
+
+    Attributes:
+        store: The store that was asked.
+        limit: The most entries it was asked for.
+        entries: What it returned, best first, each with ``store_name`` set; empty when it failed.
+        error: The exception, or None.
+        seconds: How long it took.
+    """
+
+    store: Any
+    limit: int
+    entries: tuple[MemoryEntry, ...] = ()
+    error: BaseException | None = None
+    seconds: float = 0.0
+
+
+class SearchResult(list[MemoryEntry]):
+    """The entries of several stores, in store order; equal to a plain list of them.
+
+    Attributes:
+        failures: The exception of each store that failed, by store name.
+    """
+
+    def __init__(self, answers: Sequence[StoreAnswer]) -> None:
+        super().__init__(entry for answer in answers for entry in answer.entries)
+        self.failures = {answer.store.name: answer.error for answer in answers if answer.error is not None}
+
+
+async def ask_stores(stores: Sequence[Any], query: str, limits: Sequence[int]) -> list[StoreAnswer]:
+    """Search all stores concurrently; a store that raises is logged and its answer holds the exception."""
+    if len(stores) == 1:  # the usual case needs no tasks
+        return [await _ask(stores[0], query, limits[0])]
+    import asyncio
+
+    return await asyncio.gather(*(_ask(store, query, limit) for store, limit in zip(stores, limits, strict=True)))
+
+
+async def _ask(store: Any, query: str, limit: int) -> StoreAnswer:
+    started = perf_counter()
+    try:
+        found = await store.search(query, {"max_search_results": limit})
+        entries = tuple(_attributed(entry, store.name) for entry in found)
+    except BaseException as error:
+        if not _is_the_stores_own(error):
+            raise
+        _log.warning("store %r failed to search: %r; the other stores' entries are used", store.name, error)
+        return StoreAnswer(store, limit, error=error, seconds=perf_counter() - started)
+    return StoreAnswer(store, limit, entries, seconds=perf_counter() - started)
+
+
+def _attributed(entry: Any, store_name: str) -> MemoryEntry:
+    named = MemoryEntry(content=entry.content, store_name=store_name, metadata=entry.metadata)
+    return identified(named, getattr(entry, "id", None))
+
+
+def _is_the_stores_own(error: BaseException) -> bool:
+    """Tell a store's failure from an interrupt or from a cancellation of the task that is asking."""
+    if isinstance(error, Exception):
+        return True
+    import asyncio
+
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    task = asyncio.current_task()
+    return task is not None and not task.cancelling()

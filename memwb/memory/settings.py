@@ -1,0 +1,129 @@
+"""Turns the settings that a user writes into settings that are known to be good.
+
+Each shorthand (``True``, ``None``, a dict) is read here and nowhere else. What would only lose or hide something
+in silence - an unknown key, a misspelt trigger, a limit below 1, an async callback - is refused here, when it is set.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..errors import ConfigError, nearest
+from .types import InjectionFormatCallback, InjectionQueryCallback, MemoryInjectionConfig, Placement, TriggerPredicate
+
+DEFAULT_MAX_ENTRIES = 5
+"""Entries injected where the settings do not say (Strands' default)."""
+
+DEFAULT_MAX_SEARCH_RESULTS = 3
+"""Entries a manager asks of a store where neither the caller nor the store says (Strands' default)."""
+
+TRIGGERS = ("userTurn", "everyTurn")
+PLACEMENTS = ("prepend", "append")
+INJECTION_KEYS = ("max_entries", "trigger", "query", "format", "placement")
+
+
+@dataclass(frozen=True)
+class Injection:
+    """A checked :class:`~memwb.memory.MemoryInjectionConfig` with every default filled in."""
+
+    max_entries: int = DEFAULT_MAX_ENTRIES
+    trigger: str | TriggerPredicate = "userTurn"
+    query: InjectionQueryCallback | None = None
+    format: InjectionFormatCallback | None = None
+    placement: Placement = "prepend"
+
+    def config(self) -> MemoryInjectionConfig:
+        """Return the settings in the form that a manager takes; callbacks appear where they are set."""
+        config: dict[str, Any] = {
+            "max_entries": self.max_entries,
+            "trigger": self.trigger,
+            "placement": self.placement,
+        }
+        config.update({key: getattr(self, key) for key in ("query", "format") if getattr(self, key) is not None})
+        return config  # type: ignore[return-value]
+
+
+def resolve_injection(value: object, *, prefix: str = "MemoryManager: ") -> Injection | None:
+    """Read ``injection=``: True or a config (``{}`` included) is on, False or None is off.
+
+    Raises:
+        ConfigError: An unknown key, or a value that its key does not take.
+    """
+    if value is None or value is False:
+        return None
+    if value is True:
+        return Injection()
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"{prefix}injection must be True, False or a dict of settings, not {value!r}.",
+            key="injection",
+            value=value,
+        )
+    refuse_unknown(value, INJECTION_KEYS, f"{prefix}injection")
+    given = {key: check_injection_value(key, item, prefix) for key, item in value.items() if item is not None}
+    return Injection(**given)
+
+
+def check_injection_value(key: str, value: Any, prefix: str = "MemoryManager: ") -> Any:
+    """Return ``value`` when the injection setting ``key`` takes it, else raise :class:`ConfigError`."""
+    if key == "max_entries":
+        return at_least_one(value, f"{prefix}injection key 'max_entries'", key)
+    if key in ("query", "format"):
+        return sync_callable(value, f"{prefix}injection key {key!r}", key)
+    names = TRIGGERS if key == "trigger" else PLACEMENTS
+    if key == "trigger" and not isinstance(value, str):
+        return sync_callable(value, f"{prefix}injection key 'trigger'", key, f", or one of {', '.join(names)}")
+    if value not in names:
+        hint = nearest(value, names) if isinstance(value, str) else ""
+        also = " or a function of the context" if key == "trigger" else ""
+        raise ConfigError(
+            f"{prefix}injection key {key!r} is {value!r}; it takes {' or '.join(map(repr, names))}{also}.{hint}",
+            key=key,
+            value=value,
+            allowed=names,
+        )
+    return value
+
+
+def refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    """Raise :class:`ConfigError` for the first key of ``given`` that is not among ``known``."""
+    for key in given:
+        if key not in known:
+            raise ConfigError(
+                f"{where} has no key {key!r}; the keys are {', '.join(known)}.{nearest(str(key), known)}",
+                key=str(key),
+                value=given[key],
+                allowed=known,
+            )
+
+
+def at_least_one(value: Any, what: str, key: str) -> int:
+    """Return an int of at least 1, else raise :class:`ConfigError` (bool is no int here)."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigError(f"{what} is {value!r}; it must be a whole number, at least 1.", key=key, value=value)
+    return value
+
+
+def sync_callable(value: Any, what: str, key: str, also: str = "") -> Any:
+    """Return a callable that is not async, else raise :class:`ConfigError`.
+
+    Strands calls these callbacks without awaiting them: an async query never injects there, an async trigger always
+    fires, and an async format stops the agent's call.
+    """
+    if not callable(value):
+        raise ConfigError(f"{what} is {value!r}; it must be a function of the context{also}.", key=key, value=value)
+    inner = value
+    while isinstance(inner, partial):
+        inner = inner.func
+    if inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(getattr(inner, "__call__", None)):
+        name = getattr(inner, "__name__", type(inner).__name__)
+        raise ConfigError(
+            f"{what} is the async function {name!r}; callbacks are called without await. Write it with plain 'def'.",
+            key=key,
+            value=value,
+        )
+    return value

@@ -1,0 +1,274 @@
+"""What one injection did, stage by stage, as data: the object that every screen, score and export reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from .._text import estimate_tokens, quoted
+from ..errors import ConfigError, nearest
+from .search import StoreAnswer
+from .types import RELEVANCE_SCORE, MemoryEntry, Message
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .settings import Injection
+
+StageName = Literal["trigger", "query", "search", "format", "fold"]
+StageStatus = Literal["done", "skipped", "failed", "not reached"]
+STAGES: tuple[StageName, ...] = ("trigger", "query", "search", "format", "fold")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How one stage of the injection ended.
+
+    Attributes:
+        name: ``trigger``, ``query``, ``search``, ``format`` or ``fold``.
+        status: ``done``, ``skipped`` (it ended the injection for a reason), ``failed`` (by an exception or a result
+            of the wrong type) or ``not reached``.
+        reason: What happened, in plain words, the same at every run.
+        error: The exception of a failed stage.
+        seconds: How long it took.
+    """
+
+    name: StageName
+    status: StageStatus = "not reached"
+    reason: str = ""
+    error: BaseException | None = None
+    seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"{self.name} {self.status}" + (f": {self.reason}" if self.reason else "")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One entry that a store returned for the query.
+
+    Attributes:
+        store: The store's name.
+        rank: Its place in that store's answer, from 1.
+        score: How well it matched by the store's own measure (``metadata["_relevanceScore"]``), None without one.
+            Scores of different stores do not compare.
+        id: The record's id where the store tells it.
+        entry: The entry as the format callback gets it.
+        matched: The query's tokens that the content holds, in the query's order.
+        kept: Whether it survived the cut.
+        cut_by: None, ``"max_entries"``, or ``"store limit"`` (the store returned fewer than it was asked for).
+    """
+
+    store: str
+    rank: int
+    score: float | None
+    id: str | None
+    entry: MemoryEntry
+    matched: tuple[str, ...] = ()
+    kept: bool = False
+    cut_by: Literal["max_entries", "store limit"] | None = None
+
+    @property
+    def content(self) -> str:
+        """The entry's text."""
+        return self.entry.content
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something about an injection that its result alone does not show.
+
+    Attributes:
+        kind: ``stop words``, ``duplicate``, ``starved``, ``store failed``, ``store slow``, ``forbidden characters``,
+            ``large block`` or ``placement``.
+        text: One sentence.
+        hits: The hits that it is about.
+    """
+
+    kind: str
+    text: str
+    hits: tuple[Hit, ...] = ()
+
+
+class InjectionTrace:
+    """What one run of the injection did; made by ``MemoryManager.trace_injection``.
+
+    Attributes:
+        stages: The five stages in their order.
+        query: The text that was searched, or None.
+        entries: The entries after the cut, in the block's order.
+        text: The block as the format gave it, or None. What reaches the model is in ``messages``.
+        messages: The conversation that the model gets, folded where something was injected.
+        settings: The checked settings, or None where injection is off.
+    """
+
+    def __init__(
+        self,
+        *,
+        stages: Sequence[Stage],
+        messages: Sequence[Message],
+        settings: Injection | None,
+        query: str | None = None,
+        answers: Sequence[StoreAnswer] = (),
+        entries: Sequence[MemoryEntry] = (),
+        text: str | None = None,
+        host_placement: str | None = None,
+    ) -> None:
+        self.stages = tuple(stages)
+        self.messages = list(messages)
+        self.settings, self.query, self.text = settings, query, text
+        self.entries = list(entries)
+        self.answers = tuple(answers)
+        self._host_placement = host_placement
+
+    @property
+    def fired(self) -> bool:
+        """Whether the trigger let the injection begin."""
+        return self.stages[0].status == "done"
+
+    @property
+    def injected(self) -> bool:
+        """Whether a block reached the messages."""
+        return self.stages[-1].status == "done"
+
+    @cached_property
+    def _ended(self) -> Stage | None:
+        return next((stage for stage in self.stages if stage.status in ("skipped", "failed")), None)
+
+    @property
+    def skipped_at(self) -> StageName | None:
+        """The stage that ended the injection, skipped or failed; None when the block was folded in."""
+        return self._ended.name if self._ended else None
+
+    @property
+    def reason(self) -> str:
+        """Why nothing was injected, in plain words; empty when something was."""
+        return self._ended.reason if self._ended else ""
+
+    @property
+    def error(self) -> BaseException | None:
+        """The exception that ended the injection, if one did."""
+        return self._ended.error if self._ended else None
+
+    @property
+    def seconds(self) -> float:
+        """How long all stages took together."""
+        return sum(stage.seconds for stage in self.stages)
+
+    @property
+    def tokens(self) -> int:
+        """An estimate of the block's tokens: characters / 4, rounded up; 0 when nothing was injected."""
+        return estimate_tokens(self.text or "") if self.injected else 0
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """Every entry that the stores returned, in store order and each store's own ranking."""
+        kept = len(self.entries)
+        hits: list[Hit] = []
+        for answer in self.answers:
+            for rank, entry in enumerate(answer.entries, 1):
+                hits.append(make_hit(answer.store, rank, entry, self.query or "", kept=len(hits) < kept))
+        return tuple(hits)
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What surprises in this injection; empty when nothing does."""
+        from .notes import notes_of
+
+        return notes_of(self, self._host_placement)
+
+    def stage(self, name: str) -> Stage:
+        """Return one stage by name.
+
+        Raises:
+            ConfigError: There is no such stage.
+        """
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        raise ConfigError(
+            f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.{nearest(name, STAGES)}",
+            key="stage",
+            value=name,
+            allowed=STAGES,
+        )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the hits as a DataFrame: store, rank, score, id, content, matched, kept, cut_by."""
+        from ..frames import hits_frame
+
+        return hits_frame(self.hits)
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one short line."""
+        ended = self._ended
+        if ended is None:
+            count = len(self.entries)
+            return f"{count} {'entry' if count == 1 else 'entries'} injected, ~{self.tokens} tokens"
+        if ended.name == "search" and ended.status == "skipped":
+            return f"nothing found: {ended.reason}"
+        return f"{ended.status} at {ended.name}: {ended.reason}"
+
+    def __repr__(self) -> str:
+        return f"InjectionTrace({self.summary})"
+
+    def _repr_html_(self) -> str:
+        from ._html import trace_html
+
+        return trace_html(self)
+
+
+def make_hit(store: Any, rank: int, entry: MemoryEntry, query: str, *, kept: bool = False, below: bool = False) -> Hit:
+    """Describe an entry as the ``rank``-th answer of ``store`` to ``query``.
+
+    ``below`` marks an entry that the injection never saw, since the store was asked for fewer.
+    """
+    score = (entry.metadata or {}).get(RELEVANCE_SCORE)
+    return Hit(
+        store=store.name,
+        rank=rank,
+        score=score if isinstance(score, int | float) and not isinstance(score, bool) else None,
+        id=entry.id,
+        entry=entry,
+        matched=matched_tokens(store, query, entry.content),
+        kept=kept,
+        cut_by=None if kept else "store limit" if below else "max_entries",
+    )
+
+
+def matched_tokens(store: Any, query: str, content: str) -> tuple[str, ...]:
+    """Return the query's tokens that ``content`` holds, in the query's order, by the store's own tokenizer."""
+    tokenizer = tokenizer_of(store)
+    common = set(tokenizer(query)) & set(tokenizer(content))
+    if not common:
+        return ()
+    place = query.lower()
+    return tuple(sorted(common, key=lambda token: (_position(place, token), token)))
+
+
+def tokenizer_of(store: Any) -> Any:
+    """Return the store's tokenizer, or the documented one for a store that has none."""
+    from ..ranking import tokenize
+
+    tokenizer = getattr(store, "tokenizer", None)
+    return tokenizer if callable(tokenizer) else tokenize
+
+
+def _position(text: str, token: str) -> int:
+    at = text.find(token)
+    return at if at >= 0 else len(text)
+
+
+def nothing_found(stores: Sequence[Any], query: str) -> str:
+    """Say why a search over ``stores`` came back empty, as far as that can be known without asking again."""
+    lexical = all(callable(getattr(store, "tokenizer", None)) for store in stores)
+    if not stores:
+        return "no store was searched"
+    if lexical and not any(tokenizer_of(store)(query) for store in stores):
+        return f"the query {quoted(query)} holds no word"
+    if lexical:
+        return f"no entry shares a word with {quoted(query)}"
+    return f"no store returned an entry for {quoted(query)}"
