@@ -134,9 +134,11 @@ CLOSE = f"""async (id) => {{
     panel.close();
 }}"""
 
-SET_THEME = """async (theme) => {
-    await window.jupyterapp.commands.execute('apputils:change-theme', {theme});
-}"""
+SET_THEME = "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
+
+# JupyterLab covers the page with a splash while it loads a theme, and trips over its own when the next comes too soon.
+THEME_SHOWS = """(theme) =>
+    document.body.dataset.jpThemeName === theme && !document.getElementById('jupyterlab-splash')"""
 
 # Two frames: what was set is laid out, then drawn.
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -164,7 +166,7 @@ class Lab:
         """Switch JupyterLab to its light or dark theme, and wait until it shows."""
         name = THEMES[theme]
         self.page.evaluate(SET_THEME, name)
-        self.page.wait_for_function("(name) => document.body.dataset.jpThemeName === name", arg=name)
+        self.page.wait_for_function(THEME_SHOWS, arg=name)
 
     def resize(self, width: int, height: int) -> None:
         """Give the page another size, in CSS pixels."""
