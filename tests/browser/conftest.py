@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.lab import NO_CHROMIUM, SIZE, Lab, Notebook, find_chromium, jupyterlab
+from tests.browser.lab import NO_CHROMIUM, Lab, Notebook, find_chromium, jupyterlab
 
 HERE = Path(__file__).parent
 
@@ -80,6 +80,5 @@ def notebook(lab: Lab, request: pytest.FixtureRequest) -> Iterator[Opener]:
         lab.page.screenshot(path=Path(folder, f"{request.node.name}.png"))
     for opened in opener.opened:
         opened.close()
-    lab.set_theme("light")
-    lab.resize(*SIZE)
+    lab.restore()
     assert lab.problems == []

@@ -140,6 +140,11 @@ SET_THEME = "(theme) => window.jupyterapp.commands.execute('apputils:change-them
 THEME_SHOWS = """(theme) =>
     document.body.dataset.jpThemeName === theme && !document.getElementById('jupyterlab-splash')"""
 
+SIDE_BAR = """(shown) => {
+    const shell = window.jupyterapp.shell;
+    if (shown) shell.expandLeft(); else shell.collapseLeft();
+}"""
+
 # Two frames: what was set is laid out, then drawn.
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
@@ -171,6 +176,16 @@ class Lab:
     def resize(self, width: int, height: int) -> None:
         """Give the page another size, in CSS pixels."""
         self.page.set_viewport_size({"width": width, "height": height})
+
+    def side_bar(self, shown: bool) -> None:
+        """Show JupyterLab's left side bar, or leave its width to the notebook."""
+        self.page.evaluate(SIDE_BAR, shown)
+
+    def restore(self) -> None:
+        """Make the page what every test finds: light, of the usual size, with the side bar."""
+        self.set_theme("light")
+        self.resize(*SIZE)
+        self.side_bar(True)
 
     def write(self, name: str, sources: tuple[str, ...]) -> str:
         """Write a notebook with one code cell for each source, and return its path within the folder."""
@@ -224,6 +239,10 @@ class Notebook:
     def resize(self, width: int, height: int) -> None:
         """Give the page another size, in CSS pixels; the next test starts with the usual one."""
         self.lab.resize(width, height)
+
+    def side_bar(self, shown: bool) -> None:
+        """Show JupyterLab's left side bar or leave its width to the notebook; the next test starts with it shown."""
+        self.lab.side_bar(shown)
 
     def screenshot(
         self,

@@ -1,0 +1,76 @@
+"""The README says how to run and to test memwb, in commands that are read out of it and run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+ABOUT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def section(heading: str) -> str:
+    """Return what stands below a heading, up to the next."""
+    return README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
+def read_by_ci(*arguments: str) -> str:
+    command = [sys.executable, str(PROJECT / ".ci" / "project.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("heading", "command"),
+    [
+        ("Run it", 'pip install -e ".[lab]" && jupyter lab notebooks/01_quickstart.ipynb'),
+        ("Test it", 'pip install -e ".[test]" && pytest'),
+    ],
+)
+def test_a_heading_holds_one_block_with_one_command(heading, command):
+    assert README.count(f"\n## {heading}\n") == 1
+    assert re.findall(r"```.*?\n(.*?)```", section(heading), flags=re.DOTALL) == [f"{command}\n"]
+    assert read_by_ci("command", heading) == command
+
+
+def test_the_introduction_takes_at_most_ten_lines():
+    introduction = README.split("\n## ")[0].splitlines()
+
+    text = [line for line in introduction if line and not line.startswith(("#", "!["))]
+    assert 5 <= len(text) <= 10
+
+
+def test_it_shows_one_picture():
+    assert re.findall(r"!\[.+?\]\((.+?)\)", README) == ["notebooks/img/workbench.png"]
+
+
+def test_what_it_links_to_exists():
+    targets = re.findall(r"\]\((?!https?:)(.+?)\)", README)
+
+    assert [target for target in targets if not (PROJECT / target).exists()] == []
+
+
+def test_the_table_gives_each_dependency_a_reason():
+    rows = re.findall(r"^\| `([\w.-]+)` \| (.+?) \|$", section("What it is built on"), flags=re.MULTILINE)
+    extras = ABOUT["optional-dependencies"]
+    direct = [*ABOUT["dependencies"], *extras["lab"], *extras["unit"], *extras["test"]]
+
+    names = [re.split(r"[\[>=<! ]", requirement)[0] for requirement in direct]
+    assert sorted(name for name, _ in rows) == sorted(name for name in names if name != "memwb")
+    assert all(reason.strip() for _, reason in rows)
+
+
+def test_the_lowest_versions_are_those_of_the_project():
+    assert read_by_ci("lowest").splitlines() == [pin.replace(">=", "==") for pin in ABOUT["dependencies"]]
+
+
+def test_the_changelog_opens_with_this_version():
+    import memwb
+
+    changelog = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## ([\d.]+)", changelog, flags=re.MULTILINE)[1] == memwb.__version__
