@@ -27,6 +27,8 @@ FACE = "__init__"  # memwb/__init__.py: loads any part, when a name is used
 
 UI = {"ipywidgets", "anywidget", "traitlets", "IPython"}
 ANYWHERE = {"orjson"}
+# A method that returns its object as a DataFrame, such as `trace.to_frame()`, asks `frames` for it when it is called.
+ON_REQUEST = {"frames"}
 INSIDE_FUNCTIONS = {"pandas", "matplotlib", "filelock", "tqdm"}  # heavy, or not always installed
 SDK = "strands"
 SDK_HOME = "bridge/strands.py"
@@ -108,7 +110,11 @@ def all_imports() -> list[Import]:
 
 
 IMPORTS = all_imports()
-OWN = [found for found in IMPORTS if found.top == "memwb" and found.importer != FACE]
+OWN = [
+    found
+    for found in IMPORTS
+    if found.top == "memwb" and found.importer != FACE and not (found.inside_function and found.imported in ON_REQUEST)
+]
 FOREIGN = [found for found in IMPORTS if found.top != "memwb" and found.top not in sys.stdlib_module_names]
 
 
