@@ -94,8 +94,10 @@ async def ranking_of(
         limit: The most entries of each store; None: as many as match where the store can say, else 100.
         trace: Marks the hits that this injection kept (``kept``) and says what cut the others.
     """
-    limits = [limit or await matching(store, query) or DEEP_LIMIT for store in manager.stores]
-    answers = await ask_stores(manager.stores, query, limits)
+    failed = [] if trace is None else [answer.store for answer in trace.answers if answer.error is not None]
+    stores = [store for store in manager.stores if store not in failed]  # what was down is not asked again
+    limits = [limit or await matching(store, query) or DEEP_LIMIT for store in stores]
+    answers = await ask_stores(stores, query, limits)
     answered = {} if trace is None else {answer.store.name: len(answer.entries) for answer in trace.answers}
     kept = set() if trace is None else {(hit.store, hit.content) for hit in trace.hits if hit.kept}
     asked = trace.settings.max_entries if trace is not None and trace.settings else 0
@@ -116,10 +118,16 @@ async def matching(store: Any, query: str) -> int | None:
 
 
 async def explain(
-    manager: MemoryManager, target: Any, messages: Sequence[Message], settings: Injection | None, **given: Any
+    manager: MemoryManager,
+    target: Any,
+    messages: Sequence[Message],
+    settings: Injection | None,
+    *,
+    trace: InjectionTrace | None = None,
+    **given: Any,
 ) -> Explanation:
-    """See ``MemoryManager.why``."""
-    trace = await run_injection(manager.stores, messages, settings, **given)
+    """See ``MemoryManager.why``; ``trace`` is the injection with these settings, where it has been run already."""
+    trace = trace or await run_injection(manager.stores, messages, settings, **given)
     wanted = await _Wanted.find(manager, target, trace)
     found = await _decided(manager, wanted, trace)
     if found.arrived or settings is None or not wanted.known:
@@ -145,7 +153,7 @@ class _Wanted:
         if not isinstance(content, str):
             content = str(content)
         id = getattr(target, "id", None)
-        if trace.query and (hit := _pick(await ranking_of(manager, trace.query), content, id)):
+        if trace.query and (hit := _pick(await ranking_of(manager, trace.query, trace=trace), content, id)):
             return cls(hit.content, hit.id, hit.store)
         for store in manager.stores:
             record = await _listed(store, content, id)

@@ -1,0 +1,132 @@
+"""The settings and the editors: core ipywidgets, which follow the state and change it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+
+from ..memory.settings import PLACEMENTS, TRIGGERS
+from ..workbench.editor import NAMES
+from ..workbench.refresh import PAUSE
+from . import panes
+from .view import TreeView
+
+if TYPE_CHECKING:
+    from ..workbench import WorkbenchState
+
+_PREDICATE = "predicate"
+
+
+class Controls:
+    """The row of settings and the editor that opens over the left column.
+
+    Attributes:
+        widgets: What the left column holds below the conversation.
+    """
+
+    def __init__(self, state: WorkbenchState) -> None:
+        self._state = state
+        self._drawing = 0  # the thread that is drawing: what it sets is no change of the user's
+        self._open: str | None = None
+        self._shown: tuple[str, int] | None = None
+        self._max_entries = ipywidgets.BoundedIntText(5, min=1, max=1000, description="max_entries")
+        self._trigger = ipywidgets.Dropdown(options=TRIGGERS, description="trigger")
+        self._placement = ipywidgets.Dropdown(options=PLACEMENTS, description="placement")
+        self._buttons = {
+            name: ipywidgets.Button(description=name, tooltip=f"Edit the {name} callback") for name in NAMES
+        }
+        self._text = ipywidgets.Textarea(description="callback", continuous_update=True)
+        self._mistake = TreeView(lambda message: None)
+        self._editor = ipywidgets.VBox([self._text, self._mistake])
+        row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, *self._buttons.values()])
+        self.widgets = [row, self._editor]
+        self._name_classes(row)
+        self._listen()
+        self.draw()
+
+    def _name_classes(self, row: ipywidgets.Widget) -> None:
+        row.add_class("memwb-settings")
+        self._max_entries.add_class("memwb-number")
+        self._trigger.add_class("memwb-choice")
+        self._placement.add_class("memwb-choice")
+        for button in self._buttons.values():
+            button.add_class("memwb-open")
+        self._text.add_class("memwb-code")
+        self._mistake.add_class("memwb-mistake")
+        self._editor.add_class("memwb-editor")
+
+    def _listen(self) -> None:
+        self._max_entries.observe(lambda change: self._put(max_entries=change["new"]), "value")
+        self._trigger.observe(self._trigger_chosen, "value")
+        self._placement.observe(lambda change: self._put(placement=change["new"]), "value")
+        self._text.observe(self._typed, "value")
+        for name, button in self._buttons.items():
+            button.on_click(lambda _, name=name: self._toggle(name))
+
+    def draw(self) -> None:
+        """Show the state's settings; what the state already has is not sent back to it."""
+        settings = self._state.settings
+        self._drawing = threading.get_ident()
+        try:
+            if settings is not None:
+                self._max_entries.value = settings.max_entries
+                self._placement.value = settings.placement
+                self._draw_trigger(settings.trigger)
+            self._draw_editor()
+        finally:
+            self._drawing = 0
+
+    def _draw_trigger(self, trigger: Any) -> None:
+        options = TRIGGERS if isinstance(trigger, str) else (*TRIGGERS, _PREDICATE)
+        if self._trigger.options != options:
+            self._trigger.options = options
+        self._trigger.value = trigger if isinstance(trigger, str) else _PREDICATE
+
+    def _draw_editor(self) -> None:
+        self._editor.layout.display = "none" if self._open is None else "flex"
+        for name, button in self._buttons.items():
+            slot = self._state.slots[name]
+            mark = " ✗" if slot.problem else " ●" if slot.function is not None else ""
+            button.description = f"{name}{mark}"
+            (button.add_class if name == self._open else button.remove_class)("mod-active")
+        if self._open is not None:
+            slot = self._state.slots[self._open]
+            if self._shown != (self._open, slot.version):  # never while a person types: the text may be newer here
+                self._shown = (self._open, slot.version)
+                self._text.value = slot.source
+            self._mistake.show(panes.mistakes(slot))
+
+    def _toggle(self, name: str) -> None:
+        self._open = None if self._open == name else name
+        self._state.spawn(self._drawn)
+
+    async def _drawn(self) -> None:
+        self.draw()
+
+    def _typed(self, change: dict[str, Any]) -> None:
+        name, source = self._open, change["new"]
+        if self._is_drawing() or name is None:
+            return
+
+        async def take() -> None:
+            self._state.type(name, source)
+
+        self._state.spawn(take)
+
+    def _trigger_chosen(self, change: dict[str, Any]) -> None:
+        if change["new"] != _PREDICATE:
+            self._put(trigger=change["new"])
+
+    def _is_drawing(self) -> bool:
+        return self._drawing == threading.get_ident()
+
+    def _put(self, **changes: Any) -> None:
+        if self._is_drawing():
+            return
+
+        async def take() -> None:
+            self._state.put(PAUSE if "max_entries" in changes else 0.0, **changes)
+
+        self._state.spawn(take)

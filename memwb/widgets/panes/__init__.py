@@ -1,0 +1,11 @@
+"""The panes of the workbench as trees: pure functions of its state, tested without a browser."""
+
+from __future__ import annotations
+
+from .conversation import conversation
+from .hits import hits
+from .lower import TABS, lower
+from .mistakes import mistakes
+from .top import top
+
+__all__ = ["TABS", "conversation", "hits", "lower", "mistakes", "top"]

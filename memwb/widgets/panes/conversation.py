@@ -1,0 +1,62 @@
+"""The conversation up to the chosen call, and where the block lands in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..._dom import Node, el
+from ..._text import counted, shortened
+from ...memory.messages import has_tool_result, latest_index
+from .parts import block_text, cropped, frame, head
+
+if TYPE_CHECKING:
+    from ...workbench import WorkbenchState
+
+_FOLDED_FROM = 280  # characters: a longer text is folded, the user's last words never are
+
+
+def conversation(state: WorkbenchState) -> Node:
+    """Return the messages, the last one of the user marked, and an input line where nobody has spoken yet."""
+    seen = state.seen
+    now = latest_index(seen, "user")
+    lands = state.preview is not None and state.preview.trace.injected
+    rows = [_message(message, at == now, lands and at == now, at) for at, message in enumerate(seen)]
+    later = counted(state.left_out, "later message") if state.left_out else None
+    bar = head("Conversation", el("span", "memwb-push", f"{later} not shown to the model") if later else None)
+    return frame(bar, *rows, _ask() if now is None else None, label="Conversation")
+
+
+def _ask() -> Node:
+    return el(
+        "div",
+        "memwb-empty",
+        el("p", "", el("strong", "", "There is no user message yet.")),
+        el(
+            "input",
+            "",
+            action={"do": "say", "enter": True},
+            placeholder="What would the user say?",
+            aria_label="What would the user say?",
+            type="text",
+        ),
+    )
+
+
+def _message(message: dict[str, Any], now: bool, lands: bool, at: int) -> Node:
+    role = "tool result" if has_tool_result(message) else message["role"]
+    return el(
+        "div",
+        "memwb-message memwb-now" if now else "memwb-message",
+        el("div", "memwb-role", role),
+        *(_block(block, now) for block in message["content"]),
+        el("div", "memwb-lands", "↳ the block lands here") if lands else None,
+        data_key=f"m{at}",
+    )
+
+
+def _block(block: dict[str, Any], now: bool) -> Node:
+    kind, text = block_text(block)
+    if kind == "text" and (now or len(text) <= _FOLDED_FROM):
+        return el("div", "memwb-words", cropped(text))
+    title = shortened(text, 120) if kind == "text" else f"{kind}: {shortened(text, 90)}"
+    return el("details", "", el("summary", "", title), el("div", "memwb-words", cropped(text)))

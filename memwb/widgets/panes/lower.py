@@ -1,0 +1,159 @@
+"""The lower right: the block, the messages as the model gets them, and the stored entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..._dom import Node, el
+from ..._text import counted, estimate_tokens, shortened
+from .empty import empty
+from .parts import as_json, block_text, cropped, frame
+
+if TYPE_CHECKING:
+    from ...memory import InjectionTrace
+    from ...workbench import WorkbenchState
+    from ...workbench.entries import EntriesState
+
+TABS = {"block": "Block", "input": "Model input", "entries": "Entries"}
+
+
+def lower(state: WorkbenchState, tab: str = "block") -> Node:
+    """Return the tab that is open under the row of tabs."""
+    preview = state.preview
+    total = "" if preview is None or preview.entries is None else f" {preview.entries:,}"
+    buttons = [
+        el(
+            "button",
+            "",
+            title + (total if name == "entries" else ""),
+            action={"do": "tab", "to": name},
+            role="tab",
+            aria_selected=str(name == tab).lower(),
+        )
+        for name, title in TABS.items()
+    ]
+    tabs = el("div", "memwb-tabs", *buttons, role="tablist", aria_label="Result")
+    if preview is None:
+        return frame(el("div", "memwb-head", tabs), label="Result")
+    if tab == "entries":
+        return _entries(state, tabs)
+    trace = preview.trace
+    content = _block(trace) if tab == "block" else _model_input(trace)
+    size = el("span", "memwb-push", _size(trace) if tab == "block" else _input_size(trace))
+    copy = el("button", "", "copy", action={"do": "copy", "what": tab})
+    pane = frame(el("div", "memwb-head", tabs, size, copy), *content, label=TABS[tab])
+    return el("div", "memwb-pending memwb-frame", *pane.children) if state.pending else pane
+
+
+def _size(trace: InjectionTrace) -> str:
+    if not trace.injected:
+        return "nothing injected"
+    return f"{counted(len(trace.entries), 'entry', 'entries')}, ~{trace.tokens:,} tokens (estimate: characters / 4)"
+
+
+def _input_size(trace: InjectionTrace) -> str:
+    return counted(len(trace.messages), "message")
+
+
+def _block(trace: InjectionTrace) -> list[Node]:
+    if not trace.injected or trace.text is None:
+        return [el("div", "memwb-empty", f"No block: {trace.reason}. The model gets the conversation as it is.")]
+    lines = cropped(trace.text).split("\n")
+    return [
+        el("div", "memwb-line", el("pre", "", line or " "), el("small", "", str(estimate_tokens(line)), title="tokens"))
+        for line in lines
+    ]
+
+
+def _model_input(trace: InjectionTrace) -> list[Node]:
+    return [_message(message, trace, at) for at, message in enumerate(trace.messages)]
+
+
+def _message(message: dict[str, Any], trace: InjectionTrace, at: int) -> Node:
+    parts = []
+    for block in message["content"]:
+        kind, text = block_text(block)
+        injected = trace.injected and kind == "text" and text.removeprefix("\n\n") == trace.text
+        shown = text if kind == "text" else f"{kind}: {text}"
+        parts.append(el("pre", "memwb-part memwb-injected" if injected else "memwb-part", cropped(shown) or " "))
+    return el("div", "memwb-message", el("div", "memwb-role", message["role"]), *parts, data_key=f"i{at}")
+
+
+def _entries(state: WorkbenchState, tabs: Node) -> Node:
+    entries = state.entries
+    search = el(
+        "label",
+        "memwb-push",
+        "filter ",
+        el("input", "", action={"do": "where"}, value=entries.where, type="text", placeholder="text in an entry"),
+    )
+    bar = el("div", "memwb-head", tabs, search, *_stores(entries), _pager(entries))
+    if entries.problem:
+        return frame(bar, el("div", "memwb-empty", entries.problem), label="Entries")
+    if not entries.records:
+        nothing = empty(state) or el("div", "memwb-empty", f"No entry holds {entries.where!r}.")
+        return frame(bar, nothing, label="Entries")
+    return frame(bar, _table(entries), label="Entries")
+
+
+def _stores(entries: EntriesState) -> list[Node]:
+    if len(entries.stores) < 2:
+        return []
+    return [
+        el("button", "", name, action={"do": "store", "to": name}, aria_pressed=str(name == entries.store).lower())
+        for name in entries.stores
+    ]
+
+
+def _pager(entries: EntriesState) -> Node | None:
+    if entries.pages < 2:
+        return None
+    page, last = entries.page, entries.pages - 1
+    return el(
+        "span",
+        "memwb-calls",
+        _turn("◀", "previous page", page - 1, page > 0),
+        f"page {page + 1:,} of {entries.pages:,}",
+        _turn("▶", "next page", page + 1, page < last),
+    )
+
+
+def _turn(sign: str, label: str, to: int, possible: bool) -> Node:
+    return el(
+        "button", "", sign, action={"do": "page", "to": to}, aria_label=label, disabled=None if possible else "disabled"
+    )
+
+
+_COLUMNS = {"content": "content", "created_at": "created", "id": "id"}
+
+
+def _table(entries: EntriesState) -> Node:
+    heads = [_column(entries, key, title) for key, title in _COLUMNS.items()]
+    top = el("tr", "", *heads, el("th", "", "metadata", scope="col"))
+    return el(
+        "table", "memwb-table", el("thead", "", top), el("tbody", "", *(_record(entries, r) for r in entries.records))
+    )
+
+
+def _column(entries: EntriesState, key: str, title: str) -> Node:
+    descending = entries.sort == f"-{key}"
+    arrow = " ▼" if descending else " ▲" if entries.sort == key else ""
+    action = {"do": "sort", "to": key if descending or entries.sort != key else f"-{key}"}
+    return el("th", "", el("button", "", title + arrow, action=action), scope="col")
+
+
+def _record(entries: EntriesState, record: Any) -> Node:
+    created = "" if record.created_at is None else f"{record.created_at:%Y-%m-%d %H:%M}"
+    metadata = "" if record.metadata is None else shortened(as_json(record.metadata), 120)
+    return el(
+        "tr",
+        "",
+        el("td", "", shortened(record.content, 300)),
+        el("td", "memwb-nowrap", created),
+        el("td", "memwb-nowrap", shortened(record.id, 24)),
+        el("td", "", metadata),
+        action={"do": "select", "id": record.id},
+        tabindex="0",
+        aria_selected=str(record.id in entries.selected_ids).lower(),
+        data_key=record.id,
+    )

@@ -1,0 +1,197 @@
+"""The verdict in one sentence, the fix that was tried, the call picker and the five stages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..._dom import Node, el
+from ..._text import counted, quoted, shortened
+from ...memory.notes import stop_words_only
+from .empty import never_written
+
+if TYPE_CHECKING:
+    from ...memory import Explanation, InjectionTrace, Stage
+    from ...workbench import Preview, WorkbenchState
+
+_MARKS = {"done": ("✓", "memwb-good"), "skipped": ("–", "memwb-warn"), "failed": ("✗", "memwb-bad")}
+
+
+def top(state: WorkbenchState, *, why_open: bool = False) -> Node:
+    """Return the verdict bar, what went wrong with the refresh itself, and the strip of stages."""
+    preview = state.preview
+    if preview is None:
+        return el("div", "", el("div", "memwb-verdict", el("span", "memwb-sentence", _waiting(state))))
+    popover = _popover(preview) if why_open else None
+    return el(
+        "div",
+        "memwb-pending" if state.pending else "",
+        _verdict_bar(state, preview, why_open),
+        *(el("div", "memwb-banner", banner) for banner in _banners(state)),
+        el("div", "memwb-stages", *_strip(preview.trace), aria_label="Stages", role="group"),
+        popover,
+        data_revision=state.revision,
+    )
+
+
+def _waiting(state: WorkbenchState) -> str:
+    return state.failure or "Not run yet: await the workbench in a cell, or change a setting."
+
+
+def verdict(state: WorkbenchState, preview: Preview) -> tuple[str, str, str]:
+    """Return mark, class and sentence: what arrived, or why not."""
+    trace = preview.trace
+    explanation = preview.explanation
+    if explanation is not None and trace.stage("search").status != "failed":
+        mark = ("✓", "memwb-good") if explanation.arrived else ("✗", "memwb-bad")
+        return (*mark, explanation.sentence)
+    if trace.injected:
+        return "✓", "memwb-good", _arrived(preview)
+    if trace.skipped_at == "search" and trace.stage("search").status == "skipped":
+        return "–", "memwb-warn", f"Nothing arrived: {never_written(state) or trace.reason}."
+    if trace.stage(str(trace.skipped_at)).status == "failed":
+        return (
+            "✗",
+            "memwb-bad",
+            f"Nothing arrived: {trace.skipped_at} failed, {trace.reason}. The agent would go on without memory.",
+        )
+    return "–", "memwb-warn", f"Nothing arrived: {trace.reason}."
+
+
+def _arrived(preview: Preview) -> str:
+    trace = preview.trace
+    kept = len(trace.entries)
+    found = preview.matching if preview.matching is not None else len(preview.hits)
+    noise = sum(stop_words_only(hit) for hit in trace.hits if hit.kept)
+    sentence = f"{kept} of {counted(found, 'hit')} arrived, ~{trace.tokens:,} tokens"
+    return sentence + (f"; {noise} of them matched on stop words alone." if noise else ".")
+
+
+def _verdict_bar(state: WorkbenchState, preview: Preview, why_open: bool) -> Node:
+    mark, kind, sentence = verdict(state, preview)
+    explanation = preview.explanation
+    return el(
+        "div",
+        "memwb-verdict",
+        el("span", kind, mark, aria_hidden="true"),
+        el("span", "memwb-sentence", sentence, role="status", aria_live="polite"),
+        el("button", "", "Why", action={"do": "why"}, aria_expanded=str(why_open).lower())
+        if _has_more(preview)
+        else None,
+        _fix(explanation),
+        _calls(state),
+    )
+
+
+def _has_more(preview: Preview) -> bool:
+    return preview.explanation is not None or bool(preview.trace.notes) or preview.trace.error is not None
+
+
+def _fix(explanation: Explanation | None) -> Node | None:
+    if explanation is None or not explanation.suggestions:
+        return None
+    return el("button", "memwb-fix", f"Try: {explanation.suggestions[0].text}", action={"do": "try", "n": 0})
+
+
+def _calls(state: WorkbenchState) -> Node | None:
+    if len(state.calls) < 2 or not state.call:
+        return None
+    call, last = state.call, len(state.calls)
+    return el(
+        "span",
+        "memwb-calls",
+        "call",
+        _step("◀", "previous call", call - 1, call > 1),
+        f"{call}/{last}",
+        _step("▶", "next call", call + 1, call < last),
+    )
+
+
+def _step(sign: str, label: str, to: int, possible: bool) -> Node:
+    return el(
+        "button", "", sign, action={"do": "call", "to": to}, aria_label=label, disabled=None if possible else "disabled"
+    )
+
+
+def _banners(state: WorkbenchState) -> list[str]:
+    banners = list(state.source.notes)
+    if state.failure:
+        banners.insert(0, f"The last refresh failed, what you see is older: {state.failure}")
+    ahead = [name for name, slot in state.slots.items() if slot.ahead]
+    if ahead:
+        banners.append(f"The {' and '.join(ahead)} editor is ahead of what is shown: the text is not complete yet.")
+    return banners
+
+
+def _strip(trace: InjectionTrace) -> list[Node | str]:
+    strip: list[Node | str] = []
+    for stage in trace.stages:
+        if strip:
+            strip.append(el("span", "memwb-dim", "›", aria_hidden="true"))
+        strip.append(_stage(stage, trace))
+    return strip
+
+
+def _stage(stage: Stage, trace: InjectionTrace) -> Node:
+    mark, kind = _MARKS.get(stage.status, ("·", "memwb-off"))
+    off = " memwb-off" if stage.status == "not reached" else ""
+    title = f"{stage.name} {stage.status}" + (f": {stage.reason}" if stage.reason else "")
+    detail = _detail(stage, trace)
+    return el(
+        "span",
+        f"memwb-stage{off}",
+        el("strong", "", stage.name),
+        " ",
+        el("span", kind, mark),
+        f" {detail}" if detail else None,
+        title=title,
+        aria_label=title,
+    )
+
+
+def _detail(stage: Stage, trace: InjectionTrace) -> str:
+    """The few words that stand beside a stage that was done; its sentence is in the tool tip."""
+    if stage.status != "done":
+        return shortened(stage.reason, 44) if stage.status != "not reached" else ""
+    assert trace.settings is not None
+    callback = {"query": trace.settings.query, "format": trace.settings.format}.get(stage.name)
+    named = f"{getattr(callback, '__name__', 'callback')} " if callback else ""
+    if stage.name == "trigger":
+        return trace.settings.trigger if isinstance(trace.settings.trigger, str) else "predicate"
+    if stage.name == "query":
+        return f"{named}{quoted(trace.query or '', 28)}"
+    if stage.name == "search":
+        return f"kept {len(trace.entries)}"
+    return f"{named}~{trace.tokens:,} tok" if stage.name == "format" else trace.settings.placement
+
+
+def _popover(preview: Preview) -> Node:
+    explanation, trace = preview.explanation, preview.trace
+    content: list[Node] = []
+    if explanation is not None:
+        content.append(el("p", "", el("strong", "", explanation.sentence)))
+        if explanation.matched:
+            content.append(el("p", "", f"Words of the query in it: {', '.join(explanation.matched)}"))
+        if explanation.missing:
+            content.append(
+                el("p", "", f"Words of the query not in it: {shortened(', '.join(explanation.missing), 200)}")
+            )
+        content.extend(_tried(explanation))
+    if trace.error is not None:
+        content.append(el("p", "memwb-bad", f"{trace.skipped_at} failed: {trace.reason}"))
+    if trace.notes:
+        content.append(
+            el("ul", "", *(el("li", "", el("strong", "", note.kind), f": {note.text}") for note in trace.notes))
+        )
+    return el("div", "memwb-popover", *content, role="dialog", aria_label="Why")
+
+
+def _tried(explanation: Explanation) -> list[Node]:
+    if explanation.arrived:
+        return []
+    if not explanation.suggestions:
+        return [el("p", "", "None of the changes that memwb tries brings it in: another limit, another query.")]
+    rows = [
+        el("li", "", el("button", "", f"Try: {suggestion.text}", action={"do": "try", "n": at}))
+        for at, suggestion in enumerate(explanation.suggestions)
+    ]
+    return [el("p", "", "Changes that were tried on this call and bring it in:"), el("ul", "", *rows)]

@@ -1,0 +1,126 @@
+// Draws a tree of elements that the kernel describes. Every text is set as text, so nothing in it can run, load or
+// be typeset. A new tree is patched into the old one: focus, scroll positions and open details stay.
+
+const TAGS = new Set(
+  ("div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary " +
+    "input kbd label").split(" "),
+);
+
+function make(node) {
+  if (typeof node === "string") return document.createTextNode(node);
+  const element = document.createElement(TAGS.has(node.t) ? node.t : "span");
+  if (node.t === "button") element.type = "button";
+  patch(element, node);
+  return element;
+}
+
+function patch(element, node) {
+  element.className = node.c || "";
+  const wanted = node.a || {};
+  for (const name of element.getAttributeNames()) {
+    const ours = name === "class" || name === "style" || name === "type" || name === "open";
+    if (!ours && !(name in wanted)) element.removeAttribute(name);
+  }
+  for (const [name, value] of Object.entries(wanted)) {
+    if (name === "style-width") element.style.width = value;
+    else if (name === "value") {
+      // What a person is typing is never overwritten by an answer to an earlier keystroke.
+      if (element !== element.getRootNode().activeElement) element.value = value;
+    } else if (name === "open") {
+      if (!element.dataset.opened) element.open = true;
+      element.dataset.opened = "1";
+    } else if (!name.startsWith("on") && element.getAttribute(name) !== value) element.setAttribute(name, value);
+  }
+  element.memwb = node.m;
+  const children = node.k || [];
+  while (element.childNodes.length > children.length) element.lastChild.remove();
+  children.forEach((child, at) => {
+    const old = element.childNodes[at];
+    if (!old) element.append(make(child));
+    else if (typeof child === "string" && old.nodeType === Node.TEXT_NODE) {
+      if (old.data !== child) old.data = child;
+    } else if (typeof child !== "string" && old.localName === child.t && old.dataset?.key === child.a?.["data-key"]) {
+      patch(old, child);
+    } else old.replaceWith(make(child));
+  });
+}
+
+function owner(event, root) {
+  for (let at = event.target; at && at !== root; at = at.parentElement) if (at.memwb) return at;
+  return null;
+}
+
+function hitsAbove(root, y) {
+  const rows = [...root.querySelectorAll(".memwb-hit")];
+  return rows.filter((row) => row.getBoundingClientRect().top + row.offsetHeight / 2 < y).length;
+}
+
+// The cut line is dragged; the kernel hears of it once, at the end.
+function dragCut(root, line, event, send) {
+  event.preventDefault();
+  const start = event.clientY;
+  line.setPointerCapture(event.pointerId);
+  line.classList.add("memwb-dragged");
+  const move = (at) => { line.style.transform = `translateY(${at.clientY - start}px)`; };
+  const drop = (at) => {
+    line.style.transform = "";
+    line.classList.remove("memwb-dragged");
+    line.removeEventListener("pointermove", move);
+    if (at.type === "pointerup") send({ do: "cut", to: Math.max(1, hitsAbove(root, at.clientY)) });
+  };
+  line.addEventListener("pointermove", move);
+  line.addEventListener("pointerup", drop, { once: true });
+  line.addEventListener("pointercancel", drop, { once: true });
+}
+
+// Keys typed anywhere in the workbench are its own: "d d" must not delete the notebook's cell.
+function keepKeys(root) {
+  const bench = root.closest(".memwb-bench");
+  if (!bench || bench.dataset.keys) return;
+  bench.dataset.keys = "kept";
+  bench.addEventListener("keydown", (event) => {
+    if (!event.ctrlKey && !event.metaKey && event.key !== "Escape") event.stopPropagation();
+  });
+}
+
+function render({ model, el }) {
+  const root = document.createElement("div");
+  root.className = "memwb-view";
+  el.append(root);
+  const send = (message) => model.send(message);
+  const draw = () => patch(root, { t: "div", c: "memwb-view", k: [model.get("tree")] });
+  draw();
+  model.on("change:tree", draw);
+  const said = (message) => { if (message.copy !== undefined) navigator.clipboard?.writeText(message.copy); };
+  model.on("msg:custom", said);
+
+  root.addEventListener("click", (event) => {
+    const target = owner(event, root);
+    if (target && !["INPUT"].includes(target.tagName)) send(target.memwb);
+  });
+  root.addEventListener("input", (event) => {
+    const target = owner(event, root);
+    if (target?.tagName === "INPUT" && !target.memwb.enter) send({ ...target.memwb, value: target.value });
+  });
+  root.addEventListener("keydown", (event) => {
+    const target = owner(event, root);
+    if (!target) return;
+    if (target.tagName === "INPUT") {
+      if (event.key === "Enter" && target.memwb.enter) send({ ...target.memwb, value: target.value });
+    } else if (target.classList.contains("memwb-cut")) {
+      const by = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[event.key];
+      if (by) { event.preventDefault(); send({ do: "cut", by }); }
+    } else if (target.tagName !== "BUTTON" && target.tagName !== "SUMMARY" && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      send(target.memwb);
+    }
+  });
+  root.addEventListener("pointerdown", (event) => {
+    const line = event.target.closest?.(".memwb-cut");
+    if (line && event.button === 0) dragCut(root, line, event, send);
+  });
+  requestAnimationFrame(() => keepKeys(root));
+  return () => { model.off("change:tree", draw); model.off("msg:custom", said); };
+}
+
+export default { render };

@@ -1,0 +1,249 @@
+"""The workbench in a notebook: what a person types in a cell and what they see below it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import ipywidgets
+
+from ..memory import Explanation, InjectionTrace, MemoryInjectionConfig
+from ..workbench.limit import TIME_LIMIT
+from ..workbench.state import Unset, WorkbenchState
+from . import panes
+from .controls import Controls
+from .view import TreeView
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ..workbench.entries import EntriesState
+
+_Callback = TypeVar("_Callback", bound=Callable[[Any], Any])
+
+
+class Workbench(ipywidgets.VBox):
+    """See which memories reach a model's prompt, why the others do not, and change it live.
+
+    Args:
+        source: A Strands Agent or MemoryManager, a memwb MemoryManager, a store or a list of stores, the path of a
+            TestMemoryStore file, a DataFrame with a column ``content``, a list of texts; None opens the demo.
+        messages: Message dicts, a text (one user message), or a list of texts that take turns, the last one the
+            user's. Default: the source's own. The workbench opens at the last model call.
+        injection: True, False or a MemoryInjectionConfig. Default: as the source has it.
+        expected: Ids or texts of entries that should arrive at this call; the verdict is about them.
+        time_limit: Seconds that a callback may take.
+
+    ``await wb`` settles and returns it, so that a cell shows it finished.
+
+    Raises:
+        ConfigError: The source, a message or a setting cannot be taken.
+    """
+
+    def __init__(
+        self,
+        source: Any = None,
+        messages: Any = None,
+        *,
+        injection: Any = Unset,
+        expected: Sequence[str] = (),
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
+        self.state = WorkbenchState(source, messages, injection=injection, expected=expected, time_limit=time_limit)
+        self._tab, self._why_open, self._closed = "block", False, False
+        self._top, self._talk, self._hits, self._low = (TreeView(self._act) for _ in range(4))
+        self._controls = Controls(self.state)
+        left = ipywidgets.VBox([self._talk, *self._controls.widgets])
+        right = ipywidgets.VBox([self._hits, self._low])
+        body = ipywidgets.HBox([left, right])
+        for widget, name in (
+            (self._top, "top"),
+            (self._talk, "talk"),
+            (self._hits, "hits"),
+            (self._low, "low"),
+            (left, "left"),
+            (right, "right"),
+            (body, "body"),
+        ):
+            widget.add_class(f"memwb-{name}")
+        super().__init__([self._top, body])
+        self.add_class("memwb-bench")
+        self._detach = self.state.subscribe(self._draw)
+        self._draw()
+
+    # -- in a cell ----------------------------------------------------------------------------------------------
+
+    def __await__(self) -> Generator[Any, None, Workbench]:
+        yield from self.state.settled().__await__()
+        return self
+
+    async def set(self, **changes: Any) -> InjectionTrace:
+        """Change settings and return the fresh trace.
+
+        Args:
+            **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),
+                messages. None brings back an injection setting's default.
+
+        Raises:
+            ConfigError: An unknown setting or value; nothing was changed.
+        """
+        return await self.state.set(**changes)
+
+    async def edit(self, name: str, source: str) -> InjectionTrace:
+        """Put the source of a callback in force, as its editor does, and return the fresh trace."""
+        return await self.state.edit(name, source)
+
+    async def why(self, target: Any) -> Explanation:
+        """Explain why an entry (or the entry with this id or text) arrives, or why not, and what would bring it in."""
+        return await self.state.why(target)
+
+    def query(self, function: _Callback) -> _Callback:
+        """Make a function of a cell the query callback; running the cell again replaces it."""
+        self.state.put(query=function)
+        return function
+
+    def format(self, function: _Callback) -> _Callback:
+        """Make a function of a cell the format callback; running the cell again replaces it."""
+        self.state.put(format=function)
+        return function
+
+    def trigger(self, function: _Callback) -> _Callback:
+        """Make a function of a cell the trigger predicate; running the cell again replaces it."""
+        self.state.put(trigger=function)
+        return function
+
+    @property
+    def trace(self) -> InjectionTrace:
+        """The trace of the settings as they stand; StaleTraceError while a change waits for its refresh."""
+        return self.state.trace
+
+    @property
+    def injection(self) -> MemoryInjectionConfig | bool:
+        """The settings as they stand, for ``MemoryManager(stores, injection=...)``."""
+        return self.state.injection
+
+    @property
+    def hits(self) -> pandas.DataFrame:
+        """The hits as a DataFrame, below the cut too: store, rank, score, id, content, matched, kept, cut_by."""
+        from ..frames import hits_frame
+
+        return hits_frame(self.state.hits)
+
+    @property
+    def entries(self) -> EntriesState:
+        """The stored entries: ``wb.entries.frame`` as filtered, ``wb.entries.selected``."""
+        return self.state.entries
+
+    def __repr__(self) -> str:
+        return repr(self.state)
+
+    def close(self) -> None:
+        """Close the widget and everything that it made."""
+        if not self._closed:
+            self._closed = True
+            self._detach()
+            self.state.close()
+            _close_inside(self)
+        super().close()
+
+    # -- on the page --------------------------------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        state = self.state
+        self._top.show(panes.top(state, why_open=self._why_open))
+        self._talk.show(panes.conversation(state))
+        self._hits.show(panes.hits(state))
+        self._low.show(panes.lower(state, self._tab))
+        self._controls.draw()
+
+    def _act(self, message: dict[str, Any]) -> None:
+        """Do what an element of the page asks for; an unknown message does nothing."""
+        action = getattr(self, f"_do_{message['do']}", None)
+        if action is None:
+            return
+        self.state.spawn(_as_coroutine(action, message))
+
+    def _do_call(self, message: dict[str, Any]) -> None:
+        self.state.put(call=message["to"])
+
+    def _do_why(self, _message: dict[str, Any]) -> None:
+        self._why_open = not self._why_open
+        self._draw()
+
+    def _do_try(self, message: dict[str, Any]) -> None:
+        preview = self.state.preview
+        if preview and preview.explanation and message["n"] < len(preview.explanation.suggestions):
+            self._why_open = False
+            self.state.put(**preview.explanation.suggestions[message["n"]].settings)
+
+    def _do_cut(self, message: dict[str, Any]) -> None:
+        settings = self.state.settings
+        if settings is not None:
+            self.state.put(max_entries=max(1, message.get("to", settings.max_entries + message.get("by", 0))))
+
+    def _do_find(self, message: dict[str, Any]) -> None:
+        self.state.look_for(str(message.get("value", "")))
+
+    def _do_hit(self, message: dict[str, Any]) -> None:
+        self.state.look_for(str(message["target"]), pause=0.0)
+
+    def _do_tab(self, message: dict[str, Any]) -> None:
+        if message["to"] in panes.TABS:
+            self._tab = message["to"]
+            self._draw()
+
+    def _do_say(self, message: dict[str, Any]) -> None:
+        if str(message.get("value", "")).strip():
+            self.state.say(str(message["value"]))
+
+    def _do_open(self, message: dict[str, Any]) -> None:
+        self.state.switch(message["path"])
+
+    async def _do_where(self, message: dict[str, Any]) -> None:
+        await self._choose(where=str(message.get("value", "")))
+
+    async def _do_page(self, message: dict[str, Any]) -> None:
+        await self._choose(page=message["to"])
+
+    async def _do_sort(self, message: dict[str, Any]) -> None:
+        await self._choose(sort=message["to"])
+
+    async def _do_store(self, message: dict[str, Any]) -> None:
+        await self._choose(store=message["to"])
+
+    def _do_select(self, message: dict[str, Any]) -> None:
+        self.state.entries.toggle(message["id"])
+        self._draw()
+
+    def _do_copy(self, message: dict[str, Any]) -> None:
+        preview = self.state.preview
+        if preview is not None:
+            trace = preview.trace
+            text = json.dumps(trace.messages, ensure_ascii=False, indent=2, default=repr)
+            self._low.send({"copy": (trace.text or "") if message["what"] == "block" else text})
+
+    async def _choose(self, **changes: Any) -> None:
+        self.state.entries.choose(**changes)
+        await self.state.entries.load()
+        self._draw()
+
+
+def _as_coroutine(action: Callable[[dict[str, Any]], Any], message: dict[str, Any]) -> Callable[[], Any]:
+    async def run() -> None:
+        result = action(message)
+        if result is not None:
+            await result
+
+    return run
+
+
+def _close_inside(widget: ipywidgets.Widget) -> None:
+    """Close the children with their layouts and styles: ipywidgets keeps each alive until it is closed."""
+    for child in getattr(widget, "children", ()):
+        _close_inside(child)
+        child.close()
+    for name in ("layout", "style"):
+        part = getattr(widget, name, None)
+        if isinstance(part, ipywidgets.Widget):
+            part.close()

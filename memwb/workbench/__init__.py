@@ -1,0 +1,8 @@
+"""The state of each screen, without a screen: plain Python that a script drives as a widget does."""
+
+from __future__ import annotations
+
+from .code import Problem
+from .state import Preview, WorkbenchState
+
+__all__ = ["Preview", "Problem", "WorkbenchState"]

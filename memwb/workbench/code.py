@@ -1,0 +1,212 @@
+"""Callbacks as typed text: checked while they are typed, run only when they are complete."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import symtable
+import textwrap
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .limit import limited
+
+TEMPLATES = {
+    "query": '''\
+def query(context):
+    """Text to search for; None skips the injection."""
+    for message in reversed(context.messages):
+        if message["role"] == "user":
+            return "\\n".join(block["text"] for block in message["content"] if "text" in block)
+''',
+    "format": '''\
+from xml.sax.saxutils import escape
+
+
+def format(context):
+    """Text that the model gets."""
+    lines = ["<memory>"]
+    for entry in context.entries:
+        source = escape(entry.store_name, {'"': "&quot;", "'": "&#39;"})
+        lines.append(f'<entry source="{source}">{escape(entry.content)}</entry>')
+    return "\\n".join([*lines, "</memory>"])
+''',
+    "trigger": '''\
+def trigger(context):
+    """True to inject at this model call."""
+    last = context.messages[-1]
+    return last["role"] == "user" and not any("toolResult" in block for block in last["content"])
+''',
+}
+"""What the editor opens with while a callback is the default: code that does what the default does."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A mistake in a callback.
+
+    Attributes:
+        message: What is wrong.
+        line: The line in the callback's source, from 1; None where it has no place.
+        text: That line's text.
+    """
+
+    message: str
+    line: int | None = None
+    text: str = ""
+
+    def __str__(self) -> str:
+        place = f"line {self.line}: " if self.line else ""
+        code = f" in `{self.text}`" if self.text else ""
+        return f"{place}{self.message}{code}"
+
+
+class IncompleteError(Exception):
+    """A source cannot become a callback yet.
+
+    Attributes:
+        problem: What is missing or wrong, and where.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(str(problem))
+
+
+def file_name(name: str) -> str:
+    """Return the name under which tracebacks show the source of the callback ``name``."""
+    return f"<memwb:{name}>"
+
+
+def check(name: str, source: str, known: frozenset[str] = frozenset()) -> str:
+    """Return the name of the function that ``source`` gives the callback ``name``; nothing is run.
+
+    Complete means: it parses, it defines a plain function, and every name that it uses is known. So a half-typed
+    ``retur`` is a mistake with a place, and not a callback that is run and fails.
+
+    Raises:
+        IncompleteError: With the first mistake and its line.
+    """
+    try:
+        tree = ast.parse(source)
+        compile(tree, file_name(name), "exec")  # finds what the parser does not, such as a return outside a function
+    except SyntaxError as error:
+        line = error.lineno
+        raise IncompleteError(Problem(f"SyntaxError: {error.msg}", line, _line(source, line))) from None
+    except ValueError as error:  # a NUL character
+        raise IncompleteError(Problem(f"SyntaxError: {error}")) from None
+    chosen = _function(name, source, tree)
+    for unknown, line in _unknown_names(source, tree, known):
+        raise IncompleteError(Problem(f"NameError: name {unknown!r} is not defined", line, _line(source, line)))
+    return chosen
+
+
+async def build(name: str, source: str, namespace: dict[str, Any], seconds: float) -> Callable[[Any], Any]:
+    """Run a complete source in ``namespace``, under the time limit, and return its function.
+
+    Raises:
+        IncompleteError: The source is not complete, or running it raised.
+    """
+    chosen = check(name, source, frozenset(namespace))
+    filename = file_name(name)
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    code = compile(source, filename, "exec")
+    namespace = {"__name__": filename, **namespace}
+    try:
+        await limited(exec, code, namespace, seconds=seconds)
+    except Exception as error:
+        raise IncompleteError(problem_of(error, filename)) from error
+    function = namespace.get(chosen)
+    if not callable(function):
+        raise IncompleteError(Problem(f"{chosen!r} is no function but {type(function).__name__}"))
+    return function  # type: ignore[no-any-return]
+
+
+def problem_of(error: BaseException, filename: str) -> Problem:
+    """Return what an exception says, at the line of ``filename`` where it came from."""
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == filename]
+    if not frames:
+        return Problem(message)
+    return Problem(message, frames[-1].lineno, (frames[-1].line or "").strip())
+
+
+def source_of(function: Callable[..., Any]) -> str | None:
+    """Return a function's source without decorators and indentation, or None where Python cannot find it."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+        tree = ast.parse(source)
+    except (OSError, TypeError, SyntaxError, IndentationError):
+        return None
+    first = tree.body[0] if tree.body else None
+    if not isinstance(first, ast.FunctionDef):
+        return None
+    return "\n".join(source.splitlines()[first.lineno - 1 :]) + "\n"
+
+
+def _line(source: str, line: int | None) -> str:
+    lines = source.splitlines()
+    return lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
+
+
+def _function(name: str, source: str, tree: ast.Module) -> str:
+    """Choose the callback: what bears its name, else the last function of the source."""
+    defined: dict[str, ast.stmt] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            defined[statement.name] = statement
+        elif isinstance(statement, ast.Assign):
+            defined.update({target.id: statement for target in statement.targets if isinstance(target, ast.Name)})
+    functions = [key for key, statement in defined.items() if not isinstance(statement, ast.Assign)]
+    chosen = name if name in defined else functions[-1] if functions else None
+    if chosen is None:
+        raise IncompleteError(Problem(f"a function named {name!r} is needed: def {name}(context): ..."))
+    statement = defined[chosen]
+    if isinstance(statement, ast.AsyncFunctionDef):
+        line = statement.lineno
+        raise IncompleteError(
+            Problem("callbacks are called without await: write 'def', not 'async def'", line, _line(source, line))
+        )
+    return chosen
+
+
+def _unknown_names(source: str, tree: ast.Module, known: frozenset[str]) -> Iterator[tuple[str, int]]:
+    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree)):
+        return
+    top = symtable.symtable(source, "callback", "exec")
+    given = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    given |= {symbol.get_name() for symbol in top.get_symbols() if symbol.is_namespace()}
+    given |= _declared_global(top) | known | set(dir(builtins)) | {"__name__", "__doc__", "__file__"}
+    loads = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    wanted = _globals_used(top) - given
+    for node in sorted(loads, key=lambda node: (node.lineno, node.col_offset)):
+        if node.id in wanted:
+            yield node.id, node.lineno
+
+
+def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _scopes(child)
+
+
+def _globals_used(top: symtable.SymbolTable) -> set[str]:
+    return {
+        symbol.get_name()
+        for scope in _scopes(top)
+        for symbol in scope.get_symbols()
+        if symbol.is_referenced() and (symbol.is_global() or scope is top)
+    }
+
+
+def _declared_global(top: symtable.SymbolTable) -> set[str]:
+    return {
+        symbol.get_name()
+        for scope in _scopes(top)
+        for symbol in scope.get_symbols()
+        if symbol.is_declared_global() and symbol.is_assigned()
+    }

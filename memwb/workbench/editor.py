@@ -1,0 +1,139 @@
+"""The three callbacks of an injection, as functions from a cell or as text from an editor."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from .code import TEMPLATES, IncompleteError, Problem, build, check, file_name, problem_of, source_of
+
+NAMES = ("query", "format", "trigger")
+
+_PRINTED_LINES = 200
+
+
+class Slot:
+    """One callback: the one in force, and the text in its editor, which may be ahead of it.
+
+    Attributes:
+        name: ``query``, ``format`` or ``trigger``.
+        function: The callback in force, None for the default.
+        source: The editor's text.
+        problem: The mistake in the text, or the last failure of the callback in force.
+        ahead: Whether the text is newer than the callback in force.
+        printed: What the callback printed last, a line an item.
+        version: Grows when the text changes by anything but typing, so that an editor knows when to show it anew.
+    """
+
+    def __init__(self, name: str, function: Callable[[Any], Any] | None = None) -> None:
+        self.name = name
+        self.printed: list[str] = []
+        self.version = 0
+        self._undo: list[str] = []
+        self._base: dict[str, Any] = {}
+        self._first_line = 1
+        self._filename = file_name(name)
+        self.function: Callable[[Any], Any] | None = None
+        self.source = TEMPLATES[name]
+        self.problem: Problem | None = None
+        self.ahead = False
+        if function is not None:
+            self.use(function)
+
+    def use(self, function: Callable[[Any], Any] | None) -> None:
+        """Put a function in force and show its source; the text that was there stays reachable by :meth:`undo`."""
+        source = TEMPLATES[self.name] if function is None else source_of(function)
+        self._replace_text(
+            source if source is not None else f"# {self.name} is {_called(function)}; its source is not to be had\n"
+        )
+        self.function, self.problem, self.ahead = function, None, False
+        self._base = dict(getattr(function, "__globals__", {})) if source is not None and function is not None else {}
+        self._first_line, self._filename = _place(function)
+
+    def type(self, source: str) -> None:
+        """Take the editor's text as it is typed; it is checked, and never run here."""
+        if source == self.source:
+            return
+        self.source, self.ahead = source, True
+        self.problem = self._mistake()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the text is ahead and complete, so that it can be put in force."""
+        return self.ahead and self._mistake() is None
+
+    async def apply(self, seconds: float) -> bool:
+        """Put the editor's text in force if it is complete; return whether it is.
+
+        Blank text stands for the default. The callback in force stays when the text does not run.
+        """
+        source = self.source
+        if not source.strip():
+            self.function, self.problem, self.ahead = None, None, False
+            return True
+        self.printed.clear()
+        try:
+            function = await build(self.name, source, {**self._base, "print": self._print}, seconds)
+        except IncompleteError as error:
+            self.problem = error.problem
+            return False
+        self.function, self.problem, self.ahead = function, None, self.source != source
+        self._first_line, self._filename = 1, file_name(self.name)
+        return True
+
+    def undo(self) -> bool:
+        """Bring back the text that was there before a function from a cell replaced it; it is not run yet."""
+        if not self._undo:
+            return False
+        self.type(self._undo.pop())
+        self.version += 1
+        return True
+
+    def failed(self, error: BaseException) -> None:
+        """Show why the callback in force failed, at its line of the editor's text."""
+        found = problem_of(error, self._filename)
+        line = None if found.line is None else found.line - self._first_line + 1
+        self.problem = Problem(found.message, line, found.text)
+
+    def worked(self) -> None:
+        """Forget an earlier failure of the callback in force."""
+        if not self.ahead:
+            self.problem = None
+
+    def _mistake(self) -> Problem | None:
+        if not self.source.strip():
+            return None
+        try:
+            check(self.name, self.source, frozenset(self._base))
+        except IncompleteError as error:
+            return error.problem
+        return None
+
+    def _replace_text(self, source: str) -> None:
+        if self.ahead or self.source not in (source, TEMPLATES[self.name]):
+            self._undo.append(self.source)
+        self.source = source
+        self.version += 1
+
+    def _print(self, *values: Any, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
+        text = (" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end)
+        self.printed.extend(text.splitlines())
+        del self.printed[:-_PRINTED_LINES]
+
+
+def _called(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _place(function: Callable[..., Any] | None) -> tuple[int, str]:
+    """Return where a function's ``def`` stands: its line and the file that tracebacks name."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return 1, ""
+    try:
+        lines, start = inspect.getsourcelines(code)
+    except (OSError, TypeError):
+        return code.co_firstlineno, code.co_filename
+    before = next((at for at, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
+    return max(start, 1) + before, code.co_filename

@@ -1,0 +1,91 @@
+"""Runs a user's callback in a thread of its own, under a time limit.
+
+A callback that is typed live may loop for ever, and in the kernel's own thread nothing could stop it: Jupyter runs
+widget messages where an interrupt does not reach. So a callback gets a thread, and a thread that overstays is ended by
+an exception raised inside it. Python code ends at once; C code (a long sleep, a runaway regular expression) only when
+it returns, which the error then says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_Result = TypeVar("_Result")
+
+TIME_LIMIT = 2.0
+"""Seconds that a callback may take before it is stopped, where the workbench is not told otherwise."""
+
+
+class CallbackTimeoutError(TimeoutError):
+    """A callback took longer than its limit.
+
+    Attributes:
+        seconds: The limit.
+        still_running: Whether it could not be stopped yet, since it is inside C code.
+    """
+
+    def __init__(self, seconds: float, still_running: bool) -> None:
+        self.seconds, self.still_running = seconds, still_running
+        state = "it still runs, inside a call that Python cannot stop" if still_running else "it was stopped"
+        super().__init__(f"longer than {seconds:g} s; {state}")
+
+
+async def limited(function: Callable[..., _Result], *args: Any, seconds: float = TIME_LIMIT) -> _Result:
+    """Return ``function(*args)``, called in a daemon thread.
+
+    Raises:
+        CallbackTimeoutError: It took longer than ``seconds``.
+        Exception: What the function raised. An exit or an interrupt raised in it comes as RuntimeError.
+    """
+    done: concurrent.futures.Future[_Result] = concurrent.futures.Future()
+
+    def body() -> None:
+        try:
+            result = function(*args)
+        except Exception as error:
+            _settle(done, error=error)
+        except BaseException as error:  # must not end the kernel, and must not leave the caller waiting
+            _settle(done, error=RuntimeError(f"the callback raised {type(error).__name__}"))
+        else:
+            _settle(done, result=result)
+
+    thread = threading.Thread(target=body, daemon=True, name="memwb-callback")
+    thread.start()
+    try:
+        return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(done)), seconds)
+    except asyncio.CancelledError:
+        _stop(thread)
+        raise
+    except TimeoutError as error:
+        if done.done() and done.exception() is error:
+            raise  # the function's own
+        _stop(thread)
+        await _grace(thread)
+        raise CallbackTimeoutError(seconds, thread.is_alive()) from None
+
+
+def _settle(done: concurrent.futures.Future[Any], *, result: Any = None, error: BaseException | None = None) -> None:
+    if not done.set_running_or_notify_cancel():
+        return  # nobody waits any more
+    if error is not None:
+        done.set_exception(error)
+    else:
+        done.set_result(result)
+
+
+def _stop(thread: threading.Thread) -> None:
+    if thread.is_alive() and thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+
+
+async def _grace(thread: threading.Thread) -> None:
+    """Give a stopped thread a moment to end, so that the error can say whether it did."""
+    for _ in range(20):
+        if not thread.is_alive():
+            return
+        await asyncio.sleep(0.01)

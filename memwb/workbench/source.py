@@ -1,0 +1,190 @@
+"""What a workbench can be opened on: agents, managers, stores, files, frames, texts, or the demo."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+from ..memory import MemoryManager, Message
+from ..memory.messages import copied
+
+DEMO = ("ikat-demo", "2024-test/11/t4")
+"""The data set and the case that a workbench without a source opens on."""
+
+
+@dataclass
+class Source:
+    """An opened source.
+
+    Attributes:
+        stores: The stores to search, in order.
+        injection: The injection setting that the source has.
+        messages: Its conversation, empty where it has none.
+        expected: Ids of entries that should arrive, where the source knows them.
+        placement: Where the source's SDK puts the block, None outside of one.
+        listings: For a store that cannot list itself: a read-only store over the same entries, by name.
+        notes: Sentences that the reader should know.
+    """
+
+    stores: list[Any]
+    injection: Any = True
+    messages: list[Message] = field(default_factory=list)
+    expected: tuple[str, ...] = ()
+    placement: Any = None
+    listings: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def open_source(source: Any = None) -> Source:
+    """Read a source; nothing in it is changed, and no file is read yet.
+
+    Args:
+        source: A Strands Agent, a Strands or memwb MemoryManager, a store, a list of stores, the path of a
+            TestMemoryStore file, a DataFrame with a column ``content``, a list of texts, or None for the demo.
+
+    Raises:
+        ConfigError: It is none of these.
+    """
+    if source is None:
+        return _demo()
+    if isinstance(source, MemoryManager):
+        injection = source.injection or False
+        return Source(list(source.stores), injection, placement=source.host_placement)
+    if isinstance(source, str | os.PathLike):
+        return Source([_file_store(Path(source))])
+    if hasattr(source, "columns") and hasattr(source, "iloc"):
+        return Source([_frame_store(source)])
+    if isinstance(source, Sequence):
+        return _sequence(source)
+    return _foreign(source)
+
+
+def _demo() -> Source:
+    from .. import datasets
+
+    name, case_id = DEMO
+    data = datasets.load(name)
+    case = data.case(case_id)
+    return Source([data.store(case.owner)], messages=copied(list(case.messages)), expected=tuple(case.expected))
+
+
+def _file_store(path: Path) -> Any:
+    from ..stores import TestMemoryStore
+
+    path = path.expanduser()
+    if path.is_dir() or path.suffix in (".db", ".sqlite", ".jsonl"):
+        raise ConfigError(
+            f"Workbench: {str(path)!r} is no TestMemoryStore file. Give the path of its .json file.",
+            key="source",
+            value=str(path),
+        )
+    return TestMemoryStore(name=path.stem or "memory", path=str(path))
+
+
+def _frame_store(frame: Any) -> Any:
+    from ..frames import records_from_frame
+    from ..stores import TestMemoryStore
+
+    if "content" not in frame.columns:
+        columns = ", ".join(map(str, frame.columns))
+        raise ConfigError(f"Workbench: a DataFrame needs a column 'content'; this one has {columns}.", key="source")
+    return TestMemoryStore.from_records(records_from_frame(frame), name="frame")
+
+
+def _sequence(items: Sequence[Any]) -> Source:
+    from ..catalog import Record
+    from ..stores import TestMemoryStore
+
+    if all(isinstance(item, str) for item in items):
+        texts = list(dict.fromkeys(items))  # a store holds a text once
+        records = [Record(id=f"text-{at}", content=content, created_at=None) for at, content in enumerate(texts, 1)]
+        return Source([TestMemoryStore.from_records(records, name="texts")])
+    for at, item in enumerate(items):
+        if not hasattr(item, "search"):
+            raise ConfigError(
+                f"Workbench: item {at} of the list is {type(item).__name__} {item!r:.60}; "
+                "a list holds either texts or stores.",
+                key="source",
+                value=item,
+            )
+    return _stores(list(items))
+
+
+def _stores(stores: list[Any]) -> Source:
+    from ..bridge import strands
+
+    listings = {}
+    notes = []
+    for store in stores:
+        if hasattr(store, "page"):
+            continue
+        listing = strands.listing(store) if strands.is_strands(store) else None
+        if listing is not None:
+            listings[store.name] = listing
+        else:
+            notes.append(
+                f"store {getattr(store, 'name', store)!r} cannot list its entries: it is seen through its search"
+            )
+    return Source(stores, listings=listings, notes=tuple(notes))
+
+
+def _foreign(source: Any) -> Source:
+    from ..bridge import strands
+
+    if hasattr(source, "search") and hasattr(source, "name") and not hasattr(source, "flush"):
+        return _stores([source])
+    if strands.is_strands(source):
+        reading = strands.read(source)
+        opened = _stores(list(reading.stores))
+        opened.injection, opened.messages = reading.injection, list(reading.messages)
+        opened.placement, opened.notes = reading.placement, (*opened.notes, *reading.notes)
+        return opened
+    raise ConfigError(
+        f"Workbench: cannot open {type(source).__name__} {source!r:.80}. Give an agent, a memory manager, a store or a "
+        "list of stores, the path of a store's file, a DataFrame with a column 'content', or a list of texts.",
+        key="source",
+        value=source,
+    )
+
+
+def read_messages(messages: Any) -> list[Message]:
+    """Read a conversation: message dicts, one text (the user's), or texts that take turns, the last one the user's.
+
+    Raises:
+        ConfigError: A message without a role or a list of content blocks; it is named by its place.
+    """
+    if isinstance(messages, str):
+        return [_message("user", messages)]
+    if not isinstance(messages, Sequence):
+        raise ConfigError(
+            f"Workbench: messages must be a text, a list of texts or a list of message dicts, not {messages!r:.80}.",
+            key="messages",
+            value=messages,
+        )
+    items = list(messages)
+    if items and all(isinstance(item, str) for item in items):
+        roles = ("user", "assistant")
+        return [_message(roles[(len(items) - 1 - at) % 2], item) for at, item in enumerate(items)]
+    for at, item in enumerate(items):
+        _check_message(at, item)
+    return copied(items)
+
+
+def _message(role: str, text: str) -> Message:
+    return {"role": role, "content": [{"text": text}]}
+
+
+def _check_message(at: int, item: Any) -> None:
+    fault = None
+    if not isinstance(item, dict):
+        fault = f"is {type(item).__name__}, not a dict"
+    elif item.get("role") not in ("user", "assistant"):
+        fault = f"has the role {item.get('role')!r}; it must be 'user' or 'assistant'"
+    elif not isinstance(item.get("content"), list) or not all(isinstance(block, dict) for block in item["content"]):
+        fault = "needs 'content' as a list of blocks, such as [{'text': 'hello'}]"
+    if fault:
+        raise ConfigError(f"Workbench: message {at} {fault}.", key="messages", value=item)

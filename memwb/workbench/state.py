@@ -1,0 +1,415 @@
+"""The workbench without a screen: a source, a conversation, settings, and the preview that follows from them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from .._text import counted
+from ..errors import ConfigError, StaleTraceError, nearest
+from ..memory import Explanation, Hit, InjectionTrace, MemoryInjectionConfig, MemoryManager, Message, ranking_of
+from ..memory.explain import explain, matching
+from ..memory.messages import model_calls
+from ..memory.settings import Injection, at_least_one, check_injection_value, resolve_injection
+from .editor import NAMES, Slot
+from .entries import EntriesState
+from .limit import TIME_LIMIT, limited
+from .refresh import PAUSE, Refresher
+from .source import open_source, read_messages
+
+SHOWN_HITS = 50
+"""Hits of each store that the screen shows; how many more matched is said."""
+
+SETTINGS = ("max_entries", "trigger", "query", "format", "placement", "stores", "call", "messages")
+_INJECTION = ("max_entries", "trigger", "query", "format", "placement")
+
+Unset: Any = object()
+"""Stands for an argument that was left out, where None has a meaning."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What one set of settings gives at one model call.
+
+    Attributes:
+        trace: The injection.
+        hits: What the stores hold for the query, below the cut too: the first 50 of each store.
+        matching: How many entries match in all; None where a store cannot say.
+        entries: How many entries the stores hold; None where a store cannot list.
+        explanation: Why the entry that is looked for arrived or not; None when none is looked for.
+        wanted: Texts or ids of the entries that should arrive.
+    """
+
+    trace: InjectionTrace
+    hits: tuple[Hit, ...] = ()
+    matching: int | None = None
+    entries: int | None = None
+    explanation: Explanation | None = None
+    wanted: tuple[str, ...] = ()
+
+
+class WorkbenchState:
+    """What the workbench shows: drive it with ``await``, read its attributes, listen with :meth:`subscribe`.
+
+    Args:
+        source: See :func:`memwb.workbench.source.open_source`; None opens the demo.
+        messages: The conversation: dicts, a text, or texts that take turns. Default: the source's own.
+        injection: True, False or settings. Default: the source's own.
+        expected: Ids or texts of entries that should reach the model at this call.
+        time_limit: Seconds that a callback may take.
+
+    Raises:
+        ConfigError: The source, a message or a setting cannot be taken.
+    """
+
+    def __init__(
+        self,
+        source: Any = None,
+        messages: Any = None,
+        *,
+        injection: Any = Unset,
+        expected: Sequence[str] = (),
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
+        self.source = open_source(source)
+        given = self.source.injection if injection is Unset else injection
+        settings = resolve_injection(given, prefix="Workbench: ")
+        if self.source.placement and not (isinstance(given, dict) and given.get("placement")):
+            settings = settings and replace(settings, placement=self.source.placement)
+        self.on = settings is not None
+        self._base = settings or Injection()
+        trigger = self._base.trigger
+        if not isinstance(trigger, str):
+            self._base = replace(self._base, trigger="userTurn")  # the predicate lives in its slot
+        self.slots = {
+            "query": Slot("query", self._base.query),
+            "format": Slot("format", self._base.format),
+            "trigger": Slot("trigger", None if isinstance(trigger, str) else trigger),
+        }
+        self.messages: list[Message] = []
+        self.call, self.calls = 0, [0]
+        self._take_messages(self.source.messages if messages is None else read_messages(messages))
+        known = self.source.expected if messages is None else ()
+        self.expected = (expected,) if isinstance(expected, str) else tuple(expected) or known
+        self.looked_for = ""
+        self.time_limit = time_limit
+        self._manager_for(None)
+        self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
+        self.entries = EntriesState(self.source.stores, self.source.listings)
+        self.preview: Preview | None = None
+        self.failure = ""
+        self.revision = 0
+        self._subscribers: dict[object, Callable[[], None]] = {}
+        self._refresher = Refresher(self._refresh, self._failed)
+        self.changed()
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> bool:
+        """Whether a change waits for its refresh."""
+        return self._refresher.pending
+
+    @property
+    def trace(self) -> InjectionTrace:
+        """The trace of the settings as they stand.
+
+        Raises:
+            StaleTraceError: A change waits for its refresh.
+        """
+        return self._fresh().trace
+
+    @property
+    def settings(self) -> Injection | None:
+        """The injection settings in force, None where injection is off."""
+        if not self.on:
+            return None
+        return replace(
+            self._base,
+            query=self.slots["query"].function,
+            format=self.slots["format"].function,
+            trigger=self.slots["trigger"].function or self._base.trigger,
+        )
+
+    @property
+    def injection(self) -> MemoryInjectionConfig | bool:
+        """The settings in the form that a manager takes; False where injection is off."""
+        settings = self.settings
+        return settings.config() if settings else False
+
+    @property
+    def seen(self) -> list[Message]:
+        """The messages before the model call that is chosen."""
+        return self.messages[: self.calls[self.call - 1]] if self.call else self.messages
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The hits of the preview, below the cut too."""
+        return self._fresh().hits
+
+    def _fresh(self) -> Preview:
+        if self.preview is None or self.pending:
+            raise StaleTraceError("The settings changed and their result is not there yet: `await wb` first.")
+        return self.preview
+
+    def __repr__(self) -> str:
+        stores = counted(len(self.store_names), "store")
+        preview = self.preview
+        if preview is None or self.pending:
+            return f"Workbench({stores}; not settled: `await wb` first)"
+        if preview.entries is not None:
+            stores += f", {counted(preview.entries, 'entry', 'entries')}"
+        return f"Workbench({stores}; {f'call {self.call}: ' if self.call else ''}{self._outcome(preview)})"
+
+    def _outcome(self, preview: Preview) -> str:
+        if not preview.trace.injected:
+            return preview.trace.summary
+        found = preview.matching if preview.matching is not None else len(preview.hits)
+        return f"{len(preview.trace.entries)} of {counted(found, 'hit')} injected"
+
+    # -- changing -----------------------------------------------------------------------------------------------
+
+    async def set(self, **changes: Any) -> InjectionTrace:
+        """Change settings and return the fresh trace.
+
+        Args:
+            **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),
+                messages. None brings back an injection setting's default.
+
+        Raises:
+            ConfigError: An unknown setting or value; nothing was changed.
+        """
+        self.put(**changes)
+        await self.settled()
+        return self.trace
+
+    def put(self, pause: float = 0.0, **changes: Any) -> None:
+        """Change settings without waiting for the refresh; see :meth:`set`."""
+        call = changes.pop("call", None)
+        checked = {key: self._checked(key, value) for key, value in changes.items()}
+        ends = model_calls(checked["messages"]) if "messages" in checked else self.calls if self.call else []
+        if call is not None:
+            call = _checked_call(call, len(ends))
+        if "messages" in checked:
+            self._take_messages(checked.pop("messages"))
+            self.expected = ()
+        self.call = call or self.call
+        if "stores" in checked:
+            self.store_names = checked.pop("stores")
+        for name in NAMES:
+            if name in checked:
+                self._put_callback(name, checked.pop(name))
+        if checked:
+            self._base = replace(self._base, **checked)
+        self.changed(pause)
+
+    def _put_callback(self, name: str, value: Any) -> None:
+        if name == "trigger" and (value is None or isinstance(value, str)):
+            self._base = replace(self._base, trigger=value or "userTurn")
+            value = None
+        if name == "trigger" and value is None and self.slots[name].function is None:
+            return
+        self.slots[name].use(value)
+
+    def _checked(self, key: str, value: Any) -> Any:
+        if key not in SETTINGS:
+            raise ConfigError(
+                f"Workbench: unknown setting {key!r}; the settings are {', '.join(SETTINGS)}.{nearest(key, SETTINGS)}",
+                key=key,
+                value=value,
+                allowed=SETTINGS,
+            )
+        if key in _INJECTION:
+            default = getattr(Injection(), key)
+            return default if value is None else check_injection_value(key, value, "Workbench: ")
+        if key == "messages":
+            return read_messages(value)
+        names = [value] if isinstance(value, str) else list(value)
+        self._manager_for(names)
+        return tuple(dict.fromkeys(names))
+
+    def _take_messages(self, messages: list[Message]) -> None:
+        ends = model_calls(messages)
+        self.messages, self.calls, self.call = messages, ends or [len(messages)], len(ends)
+
+    @property
+    def left_out(self) -> int:
+        """How many messages of the conversation come after the chosen call, and so are not shown to the model."""
+        return len(self.messages) - len(self.seen)
+
+    def type(self, name: str, source: str) -> None:
+        """Take an editor's text as it is typed: checked at once, applied after a pause when it is complete."""
+        slot = self.slots[name]
+        slot.type(source)
+        if slot.ready:
+            self.changed(PAUSE)
+        else:
+            self._publish()
+
+    async def edit(self, name: str, source: str) -> InjectionTrace:
+        """Put a callback's source in force, as the editor does, and return the fresh trace.
+
+        A source with a mistake changes nothing: the mistake is ``slots[name].problem``. Blank text is the default.
+        """
+        self.slots[name].type(source)
+        self.changed()
+        await self.settled()
+        return self.trace
+
+    def undo(self, name: str) -> None:
+        """Bring back the editor's text from before a cell replaced it."""
+        if self.slots[name].undo():
+            self.changed()
+
+    def look_for(self, text: str, pause: float = PAUSE) -> None:
+        """Choose the entry that the verdict is about, by a text that it holds or by its id; "" for none."""
+        if text != self.looked_for:
+            self.looked_for = text
+            self.changed(pause)
+
+    def switch(self, source: Any) -> None:
+        """Open another source; conversation and settings stay."""
+        self.source = replace(self.source, stores=open_source(source).stores, listings={}, notes=())
+        self.store_names = tuple(store.name for store in self.source.stores)
+        self.entries = EntriesState(self.source.stores, self.source.listings)
+        self.changed()
+
+    def say(self, text: str) -> None:
+        """Add a message of the user at the end of the conversation and open the call that answers it."""
+        self._take_messages([*self.messages, {"role": "user", "content": [{"text": text}]}])
+        self.changed()
+
+    def changed(self, pause: float = 0.0) -> None:
+        """Ask for a refresh; the state is stale until it is done."""
+        self._refresher.request(pause)
+        self._publish()
+
+    async def settled(self) -> None:
+        """Return when the preview shows the settings as they stand."""
+        await self._refresher.settled()
+
+    async def why(self, target: Any) -> Explanation:
+        """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
+        await self.settled()
+        given = {"call": self._call_limited}
+        return await explain(self._manager_for(None), target, self.seen, self.settings, trace=self.trace, **given)
+
+    def spawn(self, work: Callable[[], Any]) -> None:
+        """Run an action of the page on the notebook's loop."""
+        self._refresher.spawn(work)
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
+        """Call ``callback`` after each change; the function returned undoes it (twice is harmless)."""
+        key = object()
+        self._subscribers[key] = callback
+        return partial(self._subscribers.pop, key, None)
+
+    def close(self) -> None:
+        """End what runs and forget the subscribers."""
+        self._refresher.close()
+        self._subscribers.clear()
+
+    # -- refreshing ---------------------------------------------------------------------------------------------
+
+    def _manager_for(self, names: Sequence[str] | None) -> MemoryManager:
+        by_name = {store.name: store for store in self.source.stores}
+        chosen = self.store_names if names is None and hasattr(self, "store_names") else names
+        for name in chosen or ():
+            if name not in by_name:
+                raise ConfigError(
+                    f"Workbench: no store {name!r}; the stores are {', '.join(by_name)}.{nearest(name, by_name)}",
+                    key="stores",
+                    value=name,
+                    allowed=tuple(by_name),
+                )
+        stores = self.source.stores if chosen is None else [by_name[name] for name in dict.fromkeys(chosen)]
+        manager = MemoryManager(stores)
+        manager.host_placement = self.source.placement
+        return manager
+
+    async def _refresh(self) -> None:
+        for slot in self.slots.values():
+            if slot.ready:
+                await slot.apply(self.time_limit)
+        preview = await self._previewed()
+        self._blame(preview.trace)
+        await self.entries.load()
+        self.preview, self.failure = preview, ""
+        self.revision += 1
+        # The request counts as answered when this returns: tell the page after that.
+        asyncio.get_running_loop().call_soon(self._publish)
+
+    async def _previewed(self) -> Preview:
+        manager, settings, messages = self._manager_for(None), self.settings, list(self.seen)
+        trace = await manager.trace_injection(
+            messages, settings.config() if settings else False, call=self._call_limited
+        )
+        hits: tuple[Hit, ...] = ()
+        found: int | None = 0
+        if trace.query and trace.stage("search").status != "not reached":
+            hits = await ranking_of(manager, trace.query, SHOWN_HITS, trace=trace)
+            found = await _sum(matching(store, trace.query) for store in manager.stores)
+        listed = [self.source.listings.get(store.name, store) for store in manager.stores]
+        total = await _sum(_count(store) for store in listed)
+        target = self.looked_for or await self._first_missing(trace)
+        explanation = None
+        if target:
+            explanation = await explain(manager, target, messages, settings, trace=trace, call=self._call_limited)
+        wanted = (self.looked_for,) if self.looked_for else self.expected
+        return Preview(trace, hits, found, total, explanation, wanted)
+
+    async def _first_missing(self, trace: InjectionTrace) -> str:
+        """Choose, of the entries that should arrive, the first that does not; the first one when all do."""
+        arrived = [hit for hit in trace.hits if hit.kept] if trace.injected else []
+        missing = [item for item in self.expected if not any(item in (hit.id, hit.content) for hit in arrived)]
+        return next(iter((*missing, *self.expected)), "")
+
+    def _blame(self, trace: InjectionTrace) -> None:
+        for name in NAMES:
+            slot, stage = self.slots[name], trace.stage(name)
+            if slot.function is not None and stage.error is not None:
+                slot.failed(stage.error)
+            else:
+                slot.worked()
+
+    async def _call_limited(self, callback: Callable[[Any], Any], context: Any) -> Any:
+        return await limited(callback, context, seconds=self.time_limit)
+
+    def _failed(self, error: Exception) -> None:
+        self.failure = f"{type(error).__name__}: {error}"
+        self.revision += 1
+        self._publish()
+
+    def _publish(self) -> None:
+        for callback in tuple(self._subscribers.values()):
+            callback()
+
+
+def _checked_call(value: Any, calls: int) -> int:
+    call = at_least_one(value, "Workbench: call", "call")
+    if call > calls:
+        raise ConfigError(
+            f"Workbench: call is {call}; this conversation has {counted(calls, 'model call')}.", key="call", value=value
+        )
+    return call
+
+
+async def _sum(counts: Any) -> int | None:
+    """Add what can be counted; None when one of the stores cannot say."""
+    total = 0
+    for count in list(counts):
+        try:
+            number = await count
+        except Exception:  # a store that fails is named by the trace; here it only cannot be counted
+            number = None
+        if number is None:
+            return None
+        total += number
+    return total
+
+
+async def _count(store: Any) -> int | None:
+    return await store.count() if hasattr(store, "count") and hasattr(store, "page") else None
