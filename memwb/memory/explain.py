@@ -230,7 +230,12 @@ async def _decided(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrac
 def _on(hit: Hit) -> str:
     if not hit.matched or hit.score != len(hit.matched):
         return ""
-    return f", matched on {', '.join(hit.matched)}"
+    from ..ranking import STOP_WORDS
+
+    telling = [word for word in hit.matched if word not in STOP_WORDS]
+    return (
+        f", matched on {', '.join(telling)}" if telling else f", matched on stop words alone ({', '.join(hit.matched)})"
+    )
 
 
 def _cut(wanted: _Wanted, hit: Hit, hits: Sequence[Hit], trace: InjectionTrace) -> str:
@@ -251,7 +256,8 @@ def _cut(wanted: _Wanted, hit: Hit, hits: Sequence[Hit], trace: InjectionTrace) 
 
 
 def _unmatched(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrace) -> Explanation:
-    assert trace.query is not None and trace.settings is not None
+    assert trace.query is not None
+    assert trace.settings is not None
     limit = trace.settings.max_entries
     failed = [answer for answer in trace.answers if answer.error is not None]
     if failed and (wanted.store is None or wanted.store in [answer.store.name for answer in failed]):
@@ -275,20 +281,28 @@ def _missing(manager: MemoryManager, query: str, content: str) -> tuple[str, ...
 
 def _changes(settings: Injection, found: Explanation) -> Iterator[tuple[str, dict[str, Any]]]:
     """Changes worth trying, each in words and as injection keys."""
-    if settings.trigger != "everyTurn" and found.stage == "trigger":
+    if settings.trigger != "everyTurn":
         yield "trigger everyTurn", {"trigger": "everyTurn"}
     if found.rank is not None and settings.max_entries < found.rank <= MAX_ENTRIES_TRIED:
         yield f"max_entries {found.rank}", {"max_entries": found.rank}
     named = {
-        "the last two messages as query": last_two_messages,
-        "the query without stop words": latest_without_stop_words,
-        "the whole history as query": whole_history,
+        "query: the last two messages": last_two_messages,
+        "query: the latest message without stop words": latest_without_stop_words,
+        "query: the whole history": whole_history,
     }
     for words, query in named.items():
         if settings.query is not query:
             yield words, {"query": query}
-    if settings.format is not None and found.stage == "format":
+    if settings.format is not None:
         yield "the default format", {"format": None}
+
+
+def _fits(change: dict[str, Any], before: InjectionTrace) -> bool:
+    """Whether a change touches what ended the injection, and leaves alone what did not."""
+    ended = before.skipped_at
+    if ended in ("trigger", "format") or (ended == "query" and before.error is not None):
+        return ended in change
+    return not change.keys() & {"trigger", "format"}
 
 
 async def _suggestions(
@@ -302,6 +316,8 @@ async def _suggestions(
 ) -> Any:
     present = {(hit.store, hit.content) for hit in before.hits if hit.kept} if before.injected else set()
     for words, change in _changes(settings, found):
+        if not _fits(change, before):
+            continue
         trace = await run_injection(manager.stores, messages, replace(settings, **change), **given)
         kept = [hit for hit in trace.hits if hit.kept]
         place = next((at for at, hit in enumerate(kept, 1) if wanted.is_hit(hit)), None)
@@ -312,4 +328,4 @@ async def _suggestions(
 
 
 def _beside(also: int) -> str:
-    return f", with {counted(also, 'other new entry', 'other new entries')}" if also else ""
+    return f" (and {counted(also, 'other new entry', 'other new entries')})" if also else ""

@@ -257,7 +257,7 @@ class MemoryManager:
             self._accepted.remove(write)
 
     async def flush(self) -> None:
-        """Make every accepted write that is still open and wait for those under way. Never raises; failures are logged."""
+        """Make the accepted writes that are still open and wait for those under way; failures are logged only."""
         import asyncio
 
         while True:

@@ -119,7 +119,7 @@ def sync_callable(value: Any, what: str, key: str, also: str = "") -> Any:
     inner = value
     while isinstance(inner, partial):
         inner = inner.func
-    if inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(getattr(inner, "__call__", None)):
+    if inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__):
         name = getattr(inner, "__name__", type(inner).__name__)
         raise ConfigError(
             f"{what} is the async function {name!r}; callbacks are called without await. Write it with plain 'def'.",

@@ -74,7 +74,8 @@ class MemoryTool:
         if provider == "anthropic":
             return {"name": self.name, "description": self.description, "input_schema": self.input_schema}
         raise ConfigError(
-            f"Tool specs are known for {', '.join(PROVIDERS)}, not for {provider!r}.{nearest(str(provider), PROVIDERS)}",
+            f"No form of tool specs is known for {provider!r}; there are {', '.join(PROVIDERS)}."
+            + nearest(str(provider), PROVIDERS),
             key="provider",
             value=provider,
             allowed=PROVIDERS,

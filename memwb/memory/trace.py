@@ -75,6 +75,11 @@ class Hit:
         """The entry's text."""
         return self.entry.content
 
+    def __repr__(self) -> str:
+        state = "kept" if self.kept else f"cut by {self.cut_by}"
+        score = "" if self.score is None else f", score {self.score:g}"
+        return f"Hit({self.store!r} rank {self.rank}{score}, {state}: {quoted(self.content)})"
+
 
 @dataclass(frozen=True)
 class Note:
@@ -90,6 +95,9 @@ class Note:
     kind: str
     text: str
     hits: tuple[Hit, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Note({self.kind}: {self.text})"
 
 
 class InjectionTrace:

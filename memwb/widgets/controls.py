@@ -41,7 +41,7 @@ class Controls:
         self._mistake = TreeView(lambda message: None)
         self._editor = ipywidgets.VBox([self._text, self._mistake])
         row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, *self._buttons.values()])
-        self.widgets = [row, self._editor]
+        self.widgets = [self._editor, row]
         self._name_classes(row)
         self._listen()
         self.draw()
@@ -85,7 +85,7 @@ class Controls:
         self._trigger.value = trigger if isinstance(trigger, str) else _PREDICATE
 
     def _draw_editor(self) -> None:
-        self._editor.layout.display = "none" if self._open is None else "flex"
+        (self._editor.remove_class if self._open is None else self._editor.add_class)("memwb-shown")
         for name, button in self._buttons.items():
             slot = self._state.slots[name]
             mark = " ✗" if slot.problem else " ●" if slot.function is not None else ""

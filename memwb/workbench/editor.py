@@ -92,6 +92,8 @@ class Slot:
 
     def failed(self, error: BaseException) -> None:
         """Show why the callback in force failed, at its line of the editor's text."""
+        if self.ahead and self.problem:
+            return  # the mistake in the newer text is the one to mend first
         found = problem_of(error, self._filename)
         line = None if found.line is None else found.line - self._first_line + 1
         self.problem = Problem(found.message, line, found.text)

@@ -59,26 +59,27 @@ async def limited(function: Callable[..., _Result], *args: Any, seconds: float =
     try:
         return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(done)), seconds)
     except asyncio.CancelledError:
-        _stop(thread)
+        _stop(thread, done)
         raise
     except TimeoutError as error:
         if done.done() and done.exception() is error:
             raise  # the function's own
-        _stop(thread)
+        _stop(thread, done)
         await _grace(thread)
         raise CallbackTimeoutError(seconds, thread.is_alive()) from None
 
 
 def _settle(done: concurrent.futures.Future[Any], *, result: Any = None, error: BaseException | None = None) -> None:
     if not done.set_running_or_notify_cancel():
-        return  # nobody waits any more
+        return
     if error is not None:
         done.set_exception(error)
     else:
         done.set_result(result)
 
 
-def _stop(thread: threading.Thread) -> None:
+def _stop(thread: threading.Thread, done: concurrent.futures.Future[Any]) -> None:
+    done.cancel()  # nobody waits for the outcome any more
     if thread.is_alive() and thread.ident is not None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
 

@@ -10,7 +10,7 @@ from ...memory.notes import stop_words_only
 from .empty import never_written
 
 if TYPE_CHECKING:
-    from ...memory import Explanation, InjectionTrace, Stage
+    from ...memory import Explanation, Stage
     from ...workbench import Preview, WorkbenchState
 
 _MARKS = {"done": ("✓", "memwb-good"), "skipped": ("–", "memwb-warn"), "failed": ("✗", "memwb-bad")}
@@ -27,7 +27,7 @@ def top(state: WorkbenchState, *, why_open: bool = False) -> Node:
         "memwb-pending" if state.pending else "",
         _verdict_bar(state, preview, why_open),
         *(el("div", "memwb-banner", banner) for banner in _banners(state)),
-        el("div", "memwb-stages", *_strip(preview.trace), aria_label="Stages", role="group"),
+        el("div", "memwb-stages", *_strip(preview), _ahead(state), aria_label="Stages", role="group"),
         popover,
         data_revision=state.revision,
     )
@@ -116,26 +116,32 @@ def _banners(state: WorkbenchState) -> list[str]:
     banners = list(state.source.notes)
     if state.failure:
         banners.insert(0, f"The last refresh failed, what you see is older: {state.failure}")
-    ahead = [name for name, slot in state.slots.items() if slot.ahead]
-    if ahead:
-        banners.append(f"The {' and '.join(ahead)} editor is ahead of what is shown: the text is not complete yet.")
     return banners
 
 
-def _strip(trace: InjectionTrace) -> list[Node | str]:
+def _ahead(state: WorkbenchState) -> Node | None:
+    """Say that an editor's text is newer than what is shown, without moving anything."""
+    names = [name for name, slot in state.slots.items() if slot.ahead]
+    if not names:
+        return None
+    return el("span", "memwb-ahead memwb-warn", f"⚠ older than the {' and '.join(names)} editor")
+
+
+def _strip(preview: Preview) -> list[Node | str]:
+    trace = preview.trace
     strip: list[Node | str] = []
     for stage in trace.stages:
         if strip:
             strip.append(el("span", "memwb-dim", "›", aria_hidden="true"))
-        strip.append(_stage(stage, trace))
+        strip.append(_stage(stage, preview))
     return strip
 
 
-def _stage(stage: Stage, trace: InjectionTrace) -> Node:
+def _stage(stage: Stage, preview: Preview) -> Node:
     mark, kind = _MARKS.get(stage.status, ("·", "memwb-off"))
     off = " memwb-off" if stage.status == "not reached" else ""
     title = f"{stage.name} {stage.status}" + (f": {stage.reason}" if stage.reason else "")
-    detail = _detail(stage, trace)
+    detail = _detail(stage, preview)
     return el(
         "span",
         f"memwb-stage{off}",
@@ -148,10 +154,11 @@ def _stage(stage: Stage, trace: InjectionTrace) -> Node:
     )
 
 
-def _detail(stage: Stage, trace: InjectionTrace) -> str:
+def _detail(stage: Stage, preview: Preview) -> str:
     """The few words that stand beside a stage that was done; its sentence is in the tool tip."""
     if stage.status != "done":
         return shortened(stage.reason, 44) if stage.status != "not reached" else ""
+    trace = preview.trace
     assert trace.settings is not None
     callback = {"query": trace.settings.query, "format": trace.settings.format}.get(stage.name)
     named = f"{getattr(callback, '__name__', 'callback')} " if callback else ""
@@ -160,8 +167,13 @@ def _detail(stage: Stage, trace: InjectionTrace) -> str:
     if stage.name == "query":
         return f"{named}{quoted(trace.query or '', 28)}"
     if stage.name == "search":
-        return f"kept {len(trace.entries)}"
+        return f"{_matched(preview)}, kept {len(trace.entries)}"
     return f"{named}~{trace.tokens:,} tok" if stage.name == "format" else trace.settings.placement
+
+
+def _matched(preview: Preview) -> str:
+    found = f"{preview.matching if preview.matching is not None else len(preview.hits):,}"
+    return f"{found} of {preview.entries:,}" if preview.entries is not None else found
 
 
 def _popover(preview: Preview) -> Node:
@@ -179,6 +191,7 @@ def _popover(preview: Preview) -> Node:
     if trace.error is not None:
         content.append(el("p", "memwb-bad", f"{trace.skipped_at} failed: {trace.reason}"))
     if trace.notes:
+        content.append(el("p", "", "What surprises at this call:"))
         content.append(
             el("ul", "", *(el("li", "", el("strong", "", note.kind), f": {note.text}") for note in trace.notes))
         )
