@@ -17,6 +17,7 @@ import pytest
 from tests.browser.lab import NO_CHROMIUM, Lab, Notebook, find_chromium, jupyterlab
 
 HERE = Path(__file__).parent
+MISSING: pytest.StashKey[bool] = pytest.StashKey()
 
 
 @pytest.hookimpl(trylast=True)
@@ -25,13 +26,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: HERE in item.path.parents)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say once, below the results, why the browser tests were skipped and what to do about it."""
+    if config.stash.get(MISSING, False):
+        terminalreporter.section("browser tests were skipped")
+        terminalreporter.line(NO_CHROMIUM)
+
+
 @pytest.fixture(scope="session")
-def chromium() -> str:
+def chromium(pytestconfig: pytest.Config) -> str:
     found = find_chromium()
     if found:
         return found
     if os.environ.get("MEMWB_REQUIRE_BROWSER", "0") not in ("", "0"):
         pytest.fail(f"MEMWB_REQUIRE_BROWSER is set. {NO_CHROMIUM}", pytrace=False)
+    pytestconfig.stash[MISSING] = True
     pytest.skip(NO_CHROMIUM)
 
 

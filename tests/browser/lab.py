@@ -42,8 +42,8 @@ START_SECONDS = 60
 WAIT_MS = 15_000
 
 NO_CHROMIUM = (
-    "These tests drive a real JupyterLab in Chromium, and there is none. Install it with `apt-get install chromium` "
-    "(Debian, Ubuntu) or `playwright install chromium`, or set CHROMIUM to the path of one."
+    "The tests in tests/browser drive a real JupyterLab in Chromium, and none was found. Install one, on Debian with "
+    "`apt-get install chromium`, or set the environment variable CHROMIUM to the path of a Chromium or Chrome."
 )
 
 CHROMIUM_FLAGS = [
@@ -150,7 +150,7 @@ DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimatio
 
 
 def find_chromium() -> str | None:
-    """Return the path of a Chromium: of $CHROMIUM, of the system, or the one that Playwright downloaded."""
+    """Return the path of a Chromium: what $CHROMIUM says, or else what the system has under a usual name."""
     if given := os.environ.get("CHROMIUM"):
         return given if Path(given).is_file() else None
     for name in ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"):
