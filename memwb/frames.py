@@ -1,0 +1,392 @@
+r"""Memories as pandas DataFrames, and back again without loss.
+
+A frame has the columns ``id``, ``content`` and ``created_at``; ``updated_at``, ``store``, ``owner`` and ``role`` where
+some record has one; and one column for every metadata key, nested dicts flattened:
+
+- A metadata column is named ``metadata.`` and the path of its key, joined by dots: ``{"where": {"city": ...}}`` is
+  ``metadata.where.city``. A dot inside a key is written ``\.`` and a backslash ``\\``, so ``{"where.city": ...}`` is
+  ``metadata.where\.city``. Hence no key can take the place of another or of a record's own column.
+- Cells are Python objects (dtype object), so whole numbers of any size stay exact. ``created_at`` and ``updated_at``
+  are UTC timestamps.
+- A key that a record does not have is ``pandas.NA``, a None is ``None``, NaN is ``nan``, an empty text ``""``, an empty
+  list ``[]``, an empty dict ``{}``. pandas counts the first three as missing, and CSV and JSON files merge them.
+- What a table cannot count or sort (lists, dicts that are empty or have keys that are no texts, and in a column of
+  mixed types whatever is no number) is a :class:`Cell`: a text that shows the value and carries it. So sorting,
+  grouping, counting and removing duplicates work on every column; numbers sort before texts.
+- pandas itself turns whole numbers into floats where one of its operations puts them beside NaN, such as
+  ``groupby(dropna=False)``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from .catalog import Record
+from .errors import ConfigError
+from .memory.messages import copied
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .memory.trace import Hit
+
+__all__ = ["Cell", "frame", "hits_frame", "records_frame", "records_from_frame"]
+
+PAGE = 10_000
+"""Records that :func:`frame` asks of a store at a time."""
+
+_TEXTS = ("id", "content", "store", "owner", "role")
+_TIMES = ("created_at", "updated_at")
+_ALWAYS = ("id", "content", "created_at")
+_OWN = ("id", "content", "created_at", "updated_at", "store", "owner", "role")
+_NUMBERS = frozenset({bool, int, float, Decimal})
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_PATH_PARTS = re.compile(r"\\u(?P<code>d[89a-f][0-9a-f]{2})|\\(?P<escaped>.)|(?P<dot>\.)|(?P<plain>.)", re.DOTALL)
+
+
+class Cell(str):
+    """A text in a table that stands for a value which a table cannot hold, such as a list.
+
+    It shows the value as JSON, compares and counts as that text, and sorts after numbers and dates.
+    ``Cell(["a"])`` is how a list is written into a frame.
+
+    Attributes:
+        value: What it stands for.
+    """
+
+    value: Any
+
+    def __new__(cls, value: Any) -> Cell:
+        """Make the cell that stands for ``value``."""
+        cell = super().__new__(cls, _SURROGATES.sub("\ufffd", value if isinstance(value, str) else _shown(value)))
+        cell.value = copied(value)
+        return cell
+
+    def __getnewargs__(self) -> tuple[Any]:  # type: ignore[override]
+        return (self.value,)
+
+    def __lt__(self, other: object) -> bool:
+        return isinstance(other, str) and super().__lt__(other)
+
+    def __le__(self, other: object) -> bool:
+        return isinstance(other, str) and super().__le__(other)
+
+    def __gt__(self, other: object) -> bool:
+        return not isinstance(other, str) or super().__gt__(other)
+
+    def __ge__(self, other: object) -> bool:
+        return not isinstance(other, str) or super().__ge__(other)
+
+
+async def frame(store: Any) -> pandas.DataFrame:
+    """Return everything that a store holds as a DataFrame, one row an entry, in insertion order.
+
+    The module's own text says what the columns are. Entries that are written while a large store is being read may
+    or may not be in it.
+
+    Args:
+        store: A store that can list its entries (:class:`memwb.stores.Listable`).
+
+    Raises:
+        ConfigError: The store cannot list its entries.
+    """
+    from .stores import Listable
+
+    if not isinstance(store, Listable):
+        name = getattr(store, "name", None)
+        raise ConfigError(
+            f"frame: {type(store).__name__}{f' {name!r}' if name else ''} cannot list its entries (it has no methods "
+            "count, page and get). Search it and show what comes back: `trace.to_frame()`.",
+            key="store",
+            value=store,
+        )
+    records: list[Record] = []
+    while page := await store.page(len(records), PAGE):
+        records += page
+        if len(page) < PAGE:
+            break
+    return records_frame(records)
+
+
+def records_frame(records: Iterable[Record]) -> pandas.DataFrame:
+    """Return records as a DataFrame, one row a record, in their order; see the module's own text for the columns.
+
+    :func:`records_from_frame` turns the frame back into equal records.
+    """
+    import pandas as pd
+
+    rows = list(records)
+    columns: dict[str, Any] = {}
+    for name in _OWN:
+        values = [getattr(record, name) for record in rows]
+        if name in _ALWAYS or any(value is not None for value in values):
+            columns[name] = _times(values) if name in _TIMES else _objects(_countable(values))
+    for name, cells in _flattened(rows).items():
+        columns[name] = _objects(_countable([cells.get(row, pd.NA) for row in range(len(rows))]))
+    return pd.DataFrame(columns, index=range(len(rows)))
+
+
+def records_from_frame(frame: pandas.DataFrame) -> list[Record]:
+    r"""Return the records that a frame holds: the inverse of :func:`records_frame`.
+
+    A frame of one's own needs the column ``content`` alone. Without ``id`` the rows are numbered from ``"1"``. Any
+    other column whose name does not begin with ``metadata.`` is a metadata key of that name, absent where pandas
+    counts the cell as missing; in a ``metadata.`` column only ``pandas.NA`` is an absent key. The keys of a record's
+    metadata come in the order of the columns.
+
+    Raises:
+        ConfigError: No column ``content``, a column name that is no text or stands twice, a cell that its column does
+            not take, or two columns of which one would have to lie inside the other; the message names row and column.
+    """
+    names = _checked_names(frame)
+    count = len(frame)
+    own = {name: _column(frame, name) if name in names else [None] * count for name in _OWN}
+    if "id" not in names:
+        own["id"] = [str(number) for number in range(1, count + 1)]
+    values = {name: [_own_value(name, row, cell) for row, cell in enumerate(cells)] for name, cells in own.items()}
+    metadata = _metadata(frame, [name for name in names if name not in _OWN])
+    return [
+        Record(**{name: column[row] for name, column in values.items()}, metadata=metadata[row]) for row in range(count)
+    ]
+
+
+def hits_frame(hits: Sequence[Hit]) -> pandas.DataFrame:
+    """Return hits as a DataFrame: store, rank, score, id, content, matched (a tuple of tokens), kept, cut_by.
+
+    ``score`` is a whole-number column when all scores are whole or missing, else one of floats. ``id`` and ``cut_by``
+    are None where there is none.
+    """
+    import pandas as pd
+
+    scores = [hit.score for hit in hits]
+    whole = all(score is None or float(score).is_integer() for score in scores)
+    return pd.DataFrame(
+        {
+            "store": _objects([hit.store for hit in hits]),
+            "rank": pd.Series([hit.rank for hit in hits], dtype="int64"),
+            "score": pd.Series(scores, dtype="Int64" if whole else "float64"),
+            "id": _objects([hit.id for hit in hits]),
+            "content": _objects(_countable([hit.entry.content for hit in hits])),
+            "matched": _objects([hit.matched for hit in hits]),
+            "kept": pd.Series([hit.kept for hit in hits], dtype="bool"),
+            "cut_by": _objects([hit.cut_by for hit in hits]),
+        }
+    )
+
+
+# --- records to cells -------------------------------------------------------------------------------------------------
+
+
+def _flattened(records: Sequence[Record]) -> dict[str, dict[int, Any]]:
+    """Return column name -> row -> value for all metadata; columns in the order in which their keys first appear."""
+    columns: dict[str, dict[int, Any]] = {}
+    names: dict[tuple[str, str], str] = {}
+
+    def walk(row: int, value: Any, prefix: str) -> None:
+        if not _splits(value):
+            columns.setdefault(prefix, {})[row] = value
+            return
+        for key, inner in value.items():
+            name = names.get((prefix, key))
+            if name is None:
+                name = names[prefix, key] = f"{prefix}.{_escaped(key)}"
+            if type(inner) is dict:
+                walk(row, inner, name)
+            else:
+                cells = columns.get(name)
+                if cells is None:
+                    cells = columns[name] = {}
+                cells[row] = inner
+
+    for row, record in enumerate(records):
+        if record.metadata is not None:
+            walk(row, record.metadata, "metadata")
+    return columns
+
+
+def _splits(value: Any) -> bool:
+    return type(value) is dict and bool(value) and all(type(key) is str for key in value)
+
+
+def _escaped(key: str) -> str:
+    r"""Write a key so that it holds no bare dot: ``\`` and ``.`` get a backslash, a lone surrogate is ``\uXXXX``."""
+    key = key.replace("\\", "\\\\").replace(".", "\\.")
+    return _SURROGATES.sub(lambda found: f"\\u{ord(found.group()):04x}", key)
+
+
+def _countable(values: list[Any]) -> list[Any]:
+    """Return the values as cells that can be hashed, sorted among each other and written to any file."""
+    import pandas as pd
+
+    kinds = set(map(type, values)) - {type(None), type(pd.NA)}
+    if float in kinds and all(value != value for value in values if type(value) is float):
+        kinds.discard(float)  # NaN is left out of comparisons
+    if kinds <= {bool, int, float}:
+        return values
+    if kinds <= _NUMBERS or kinds in ({str}, {date}):
+        return [_cell(value) for value in values]
+    if kinds == {datetime} and len({value.tzinfo is None for value in values if type(value) is datetime}) == 1:
+        return values
+    native = {type(None), type(pd.NA), *_NUMBERS}
+    return [_cell(value) if type(value) in native else Cell(value) for value in values]
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as it is unless it makes trouble alone: a text that no file takes, a number without a hash."""
+    if type(value) is str:
+        return Cell(value) if not value.isascii() and _SURROGATES.search(value) else value
+    return Cell(value) if type(value) is Decimal and value.is_snan() else value
+
+
+def _shown(value: Any) -> str:
+    """Return a value as JSON on one line; what JSON does not know as its text."""
+    try:
+        return (
+            json.dumps(value, ensure_ascii=False, default=_known)
+            if isinstance(value, list | tuple | dict)
+            else _text(value)
+        )
+    except (TypeError, ValueError, RecursionError):  # keys that are no texts, a list inside itself
+        return _text(value)
+
+
+def _known(value: Any) -> Any:
+    return sorted(map(_text, value)) if isinstance(value, set | frozenset) else _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(sorted(map(repr, value))) + "}"  # in an order that is the same in every process
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _times(values: list[datetime | None]) -> Any:
+    import pandas as pd
+
+    if any(value is not None and value.tzinfo is None for value in values):
+        return _objects(_countable(list(values)))  # no time zone was given, so none is made up
+    return pd.Series(values, dtype="datetime64[us, UTC]")
+
+
+def _objects(values: list[Any]) -> Any:
+    import pandas as pd
+
+    return pd.Series(values, dtype=object)
+
+
+# --- cells to records -------------------------------------------------------------------------------------------------
+
+
+def _checked_names(frame: pandas.DataFrame) -> list[str]:
+    names: list[str] = []
+    for name in frame.columns:
+        if not isinstance(name, str):
+            raise ConfigError(f"The frame has a column named {name!r}; names must be texts.", key="columns", value=name)
+        if name in names:
+            raise ConfigError(f"The frame has two columns named {name!r}; rename one.", key="columns", value=name)
+        names.append(name)
+    if "content" not in names:
+        held = ", ".join(map(repr, names)) or "none"
+        raise ConfigError(f"The frame has no column 'content'; its columns are {held}.", key="columns", value=names)
+    return names
+
+
+def _column(frame: pandas.DataFrame, name: str) -> list[Any]:
+    return list(frame[name].tolist())
+
+
+def _own_value(name: str, row: int, cell: Any) -> Any:
+    """Return the value of a record's own column; a missing cell is None where the column may be empty."""
+    value = cell.value if isinstance(cell, Cell) else cell
+    if isinstance(value, str) and name in _TEXTS:
+        return value
+    if name == "id" and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if _is_missing(value) and name not in ("id", "content"):
+        return None
+    if name in _TIMES:
+        return _time(name, row, value)
+    raise ConfigError(f"Row {row}: {name} is {value!r}; it must be a text.", key=name, value=value)
+
+
+def _time(name: str, row: int, value: Any) -> datetime:
+    from ._time import parse_stamp
+
+    if isinstance(value, str):
+        try:
+            return parse_stamp(value)
+        except ValueError:
+            pass
+    elif isinstance(value, datetime):
+        return value.to_pydatetime() if hasattr(value, "to_pydatetime") else value
+    raise ConfigError(
+        f"Row {row}: {name} is {value!r}; it must be a time, or a text like 2026-01-02T03:04:05.678Z.",
+        key=name,
+        value=value,
+    )
+
+
+def _metadata(frame: pandas.DataFrame, names: Sequence[str]) -> list[dict[str, Any] | None]:
+    import pandas as pd
+
+    rows: list[dict[str, Any] | None] = [None] * len(frame)
+    for name in sorted(names, key=lambda name: name != "metadata"):  # a whole dict first, then what is put into it
+        path = _path(name)
+        ours = name.startswith("metadata.")
+        for row, cell in enumerate(_column(frame, name)):
+            if cell is pd.NA or (not ours and _is_missing(cell)):
+                continue
+            value = copied(cell.value if isinstance(cell, Cell) else cell)
+            if not path and not isinstance(value, dict):
+                raise ConfigError(f"Row {row}: metadata is {value!r}; it must be a dict.", key=name, value=value)
+            if not path:
+                rows[row] = value
+            elif not _put(rows, row, path, value):
+                raise ConfigError(
+                    f"Row {row}: the column {name!r} has a value, and so has another that would have to hold it or lie "
+                    "in it. Set one of the two to pandas.NA.",
+                    key=name,
+                    value=value,
+                )
+    return rows
+
+
+def _put(rows: list[dict[str, Any] | None], row: int, path: tuple[str, ...], value: Any) -> bool:
+    """Write a value at its place in a row's metadata; False when something else is there."""
+    inner: Any = rows[row]
+    if inner is None:
+        inner = rows[row] = {}
+    for key in path[:-1]:
+        inner = inner.setdefault(key, {})
+        if not isinstance(inner, dict):
+            return False
+    if path[-1] in inner:
+        return False
+    inner[path[-1]] = value
+    return True
+
+
+def _path(name: str) -> tuple[str, ...]:
+    """Return the keys that a column's name stands for: none for ``metadata``, the name itself for a foreign column."""
+    if name == "metadata":
+        return ()
+    if not name.startswith("metadata."):
+        return (name,)
+    keys = [""]
+    for part in _PATH_PARTS.finditer(name.removeprefix("metadata.")):
+        if part["dot"]:
+            keys.append("")
+        else:
+            keys[-1] += chr(int(part["code"], 16)) if part["code"] else part["escaped"] or part["plain"]
+    return tuple(keys)
+
+
+def _is_missing(cell: Any) -> bool:
+    import pandas as pd
+
+    return cell is None or cell is pd.NA or (pd.api.types.is_scalar(cell) and bool(pd.isna(cell)))
