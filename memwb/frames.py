@@ -59,6 +59,7 @@ class Cell(str):
         value: What it stands for.
     """
 
+    __slots__ = ("value",)
     value: Any
 
     def __new__(cls, value: Any) -> Cell:
@@ -228,7 +229,9 @@ def _countable(values: list[Any]) -> list[Any]:
         kinds.discard(float)  # NaN is left out of comparisons
     if kinds <= {bool, int, float}:
         return values
-    if kinds <= _NUMBERS or kinds in ({str}, {date}):
+    if kinds == {date} or (kinds == {str} and _encodable(values)):
+        return values
+    if kinds <= _NUMBERS or kinds == {str}:
         return [_cell(value) for value in values]
     if kinds == {datetime} and len({value.tzinfo is None for value in values if type(value) is datetime}) == 1:
         return values
@@ -243,26 +246,32 @@ def _cell(value: Any) -> Any:
     return Cell(value) if type(value) is Decimal and value.is_snan() else value
 
 
+def _encodable(values: Iterable[Any]) -> bool:
+    """Whether no text holds a lone surrogate, asked of all texts at once."""
+    try:
+        "".join(value for value in values if type(value) is str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _shown(value: Any) -> str:
     """Return a value as JSON on one line; what JSON does not know as its text."""
+    if not isinstance(value, list | tuple | dict):
+        return _text(value)
     try:
-        return (
-            json.dumps(value, ensure_ascii=False, default=_known)
-            if isinstance(value, list | tuple | dict)
-            else _text(value)
-        )
+        return _JSON.encode(value)
     except (TypeError, ValueError, RecursionError):  # keys that are no texts, a list inside itself
         return _text(value)
-
-
-def _known(value: Any) -> Any:
-    return sorted(map(_text, value)) if isinstance(value, set | frozenset) else _text(value)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, set | frozenset):
         return "{" + ", ".join(sorted(map(repr, value))) + "}"  # in an order that is the same in every process
     return value.isoformat() if isinstance(value, date) else str(value)
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, default=_text)
 
 
 def _times(values: list[datetime | None]) -> Any:
