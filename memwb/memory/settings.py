@@ -119,7 +119,7 @@ def sync_callable(value: Any, what: str, key: str, also: str = "") -> Any:
     inner = value
     while isinstance(inner, partial):
         inner = inner.func
-    if inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__):
+    if _is_async(inner) or _is_async(type(inner).__call__):
         name = getattr(inner, "__name__", type(inner).__name__)
         raise ConfigError(
             f"{what} is the async function {name!r}; callbacks are called without await. Write it with plain 'def'.",
@@ -127,3 +127,7 @@ def sync_callable(value: Any, what: str, key: str, also: str = "") -> Any:
             value=value,
         )
     return value
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
