@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import ConfigError
+from ..memory.settings import sync_callable
 from .limit import limited
 
 TEMPLATES = {
@@ -43,6 +45,9 @@ def trigger(context):
 ''',
 }
 """What the editor opens with while a callback is the default: code that does what the default does."""
+
+
+_NOT_ASYNC = "callbacks are called without await: write 'def', not 'async def'"
 
 
 @dataclass(frozen=True)
@@ -123,13 +128,20 @@ async def build(name: str, source: str, namespace: dict[str, Any], seconds: floa
     function = namespace.get(chosen)
     if not callable(function):
         raise IncompleteError(Problem(f"{chosen!r} is no function but {type(function).__name__}"))
+    try:
+        sync_callable(function, "", name)
+    except ConfigError:  # async by another name, or wrapped: what the text alone does not show
+        raise IncompleteError(Problem(_NOT_ASYNC)) from None
     return function  # type: ignore[no-any-return]
 
 
 def problem_of(error: BaseException, filename: str) -> Problem:
     """Return what an exception says, at the line of ``filename`` where it came from."""
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == filename]
+    # An exit or a StopIteration comes as the cause of another error, which has no line of its own in the source.
+    raised = (error, error.__cause__) if error.__cause__ else (error,)
+    tracebacks = [traceback.extract_tb(each.__traceback__) for each in raised]
+    frames = [frame for found in tracebacks for frame in found if frame.filename == filename]
     if not frames:
         return Problem(message)
     return Problem(message, frames[-1].lineno, (frames[-1].line or "").strip())
@@ -143,8 +155,8 @@ def source_of(function: Callable[..., Any]) -> str | None:
     except (OSError, TypeError, SyntaxError, IndentationError):
         return None
     first = tree.body[0] if tree.body else None
-    if not isinstance(first, ast.FunctionDef):
-        return None
+    if not isinstance(first, ast.FunctionDef) or first.name != getattr(inspect.unwrap(function), "__name__", ""):
+        return None  # a lambda, whose source is the statement around it
     return "\n".join(source.splitlines()[first.lineno - 1 :]) + "\n"
 
 
@@ -168,9 +180,7 @@ def _function(name: str, source: str, tree: ast.Module) -> str:
     statement = defined[chosen]
     if isinstance(statement, ast.AsyncFunctionDef):
         line = statement.lineno
-        raise IncompleteError(
-            Problem("callbacks are called without await: write 'def', not 'async def'", line, _line(source, line))
-        )
+        raise IncompleteError(Problem(_NOT_ASYNC, line, _line(source, line)))
     return chosen
 
 

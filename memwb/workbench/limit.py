@@ -13,6 +13,7 @@ import concurrent.futures
 import ctypes
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
@@ -40,42 +41,51 @@ async def limited(function: Callable[..., _Result], *args: Any, seconds: float =
 
     Raises:
         CallbackTimeoutError: It took longer than ``seconds``.
-        Exception: What the function raised. An exit or an interrupt raised in it comes as RuntimeError.
+        Exception: What the function raised, as it is. What would end more than the function (an exit, an interrupt, a
+            cancellation, a StopIteration) comes as the cause of a RuntimeError.
     """
-    done: concurrent.futures.Future[_Result] = concurrent.futures.Future()
-
-    def body() -> None:
-        try:
-            result = function(*args)
-        except Exception as error:
-            _settle(done, error=error)
-        except BaseException as error:  # must not end the kernel, and must not leave the caller waiting
-            _settle(done, error=RuntimeError(f"the callback raised {type(error).__name__}"))
-        else:
-            _settle(done, result=result)
-
-    thread = threading.Thread(target=body, daemon=True, name="memwb-callback")
+    done: concurrent.futures.Future[_Outcome] = concurrent.futures.Future()
+    thread = threading.Thread(target=_run, args=(done, function, args), daemon=True, name="memwb-callback")
     thread.start()
     try:
-        return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(done)), seconds)
+        outcome = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(done)), seconds)
     except asyncio.CancelledError:
         _stop(thread, done)
         raise
-    except TimeoutError as error:
-        if done.done() and done.exception() is error:
-            raise  # the function's own
+    except TimeoutError:
         _stop(thread, done)
         await _grace(thread)
         raise CallbackTimeoutError(seconds, thread.is_alive()) from None
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.result  # type: ignore[no-any-return]
 
 
-def _settle(done: concurrent.futures.Future[Any], *, result: Any = None, error: BaseException | None = None) -> None:
-    if not done.set_running_or_notify_cancel():
-        return
-    if error is not None:
-        done.set_exception(error)
-    else:
-        done.set_result(result)
+@dataclass(frozen=True)
+class _Outcome:
+    """What a call came to. An error travels as a value: futures read a meaning of their own into some of them."""
+
+    result: Any = None
+    error: Exception | None = None
+
+
+def _run(done: concurrent.futures.Future[_Outcome], function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    try:
+        outcome = _Outcome(function(*args))
+    except StopIteration as error:
+        outcome = _Outcome(error=_contained(error))
+    except Exception as error:
+        outcome = _Outcome(error=error)
+    except BaseException as error:  # must not end the kernel, and must not leave the caller waiting
+        outcome = _Outcome(error=_contained(error))
+    if done.set_running_or_notify_cancel():
+        done.set_result(outcome)
+
+
+def _contained(error: BaseException) -> RuntimeError:
+    contained = RuntimeError(f"the callback raised {type(error).__name__}")
+    contained.__cause__ = error
+    return contained
 
 
 def _stop(thread: threading.Thread, done: concurrent.futures.Future[Any]) -> None:

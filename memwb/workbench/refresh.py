@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -16,22 +17,31 @@ PAUSE = 0.25
 
 _TICK = 0.2  # a cell that only awaits can be interrupted when its loop wakes: so it wakes
 
+Action = Callable[[], Coroutine[Any, Any, Any]]
+
 
 class Refresher:
     """Runs ``work()`` after changes; callable from any thread.
 
     Args:
-        work: Does the refresh and publishes it, after its last await.
+        work: Does the refresh and publishes it, after its last await and unless it was overtaken.
         on_error: Told of an exception that ``work`` lets out.
+        on_refused: Told of an exception that an action lets out.
     """
 
-    def __init__(self, work: Callable[[], Awaitable[None]], on_error: Callable[[Exception], None]) -> None:
-        self._work, self._on_error = work, on_error
+    def __init__(
+        self,
+        work: Callable[[], Awaitable[None]],
+        on_error: Callable[[Exception], None],
+        on_refused: Callable[[Exception], None],
+    ) -> None:
+        self._work, self._on_error, self._on_refused = work, on_error, on_refused
         self._lock = threading.Lock()
         self._asked = 0
         self._done = 0
         self._task: asyncio.Task[None] | None = None
-        self._spawned: set[asyncio.Task[Any]] = set()
+        self._actions: deque[Action] = deque()  # those that still wait for the loop
+        self._acting: set[asyncio.Task[Any]] = set()
         self._closed = False
         self.loop: asyncio.AbstractEventLoop | None = None
         self._capture()
@@ -40,6 +50,11 @@ class Refresher:
     def pending(self) -> bool:
         """Whether something changed that no refresh has answered yet."""
         return self._asked != self._done
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether the refresh that asks is no longer the newest: a store may swallow its cancellation and let it go on."""
+        return asyncio.current_task() is not self._task
 
     def request(self, pause: float = 0.0) -> None:
         """Ask for a refresh after ``pause`` seconds of quiet; an unfinished one is dropped."""
@@ -50,50 +65,66 @@ class Refresher:
         self._capture()
         self._on_loop(lambda: self._start(pause))
 
-    def spawn(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        """Run another action of the page on the notebook's loop; a failure goes to ``on_error``."""
+    def spawn(self, action: Action) -> None:
+        """Run another action of the page on the notebook's loop; a failure goes to ``on_refused``."""
+        if self._closed:
+            return
+        self._actions.append(action)
         self._capture()
-        self._on_loop(lambda: self._keep(work))
+        self._on_loop(self._start_actions)
 
     async def settled(self) -> None:
-        """Return when the newest request has been answered.
+        """Return when every action has run and the newest request has been answered.
 
         A loop that has ended (``asyncio.run`` in a script) is replaced by the running one.
         """
         here = asyncio.get_running_loop()
         if self.loop is None or self.loop.is_closed() or not self.loop.is_running():
-            self.loop, self._task = here, None
-        if self.loop is not here:
+            self._move_to(here)
+        if self.loop is here:
+            await self._settled_here()
+        else:
+            assert self.loop is not None
             waiting = asyncio.run_coroutine_threadsafe(self._settled_here(), self.loop)
             await asyncio.wrap_future(waiting)
-        else:
-            await self._settled_here()
 
     def close(self) -> None:
         """End what runs; later requests are ignored."""
         self._closed = True
+        self._actions.clear()
         self._on_loop(self._cancel_all)
 
     async def _settled_here(self) -> None:
-        while self.pending and not self._closed:
-            if self._task is None or self._task.done():
+        while not self._closed:
+            self._start_actions()
+            if self.pending and (self._task is None or self._task.done()):
                 self._start(0.0)
-            assert self._task is not None
-            await asyncio.wait({self._task}, timeout=_TICK)
+            running = {task for task in (self._task, *self._acting) if task is not None and not task.done()}
+            running -= {task for task in (asyncio.current_task(),) if task is not None}  # an action may wait here too
+            if not running:
+                return
+            await asyncio.wait(running, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
 
     def _capture(self) -> None:
         if self.loop is not None and not self.loop.is_closed():
             return
         try:
-            self.loop, self._task = asyncio.get_running_loop(), None
+            self._move_to(asyncio.get_running_loop())
         except RuntimeError:  # a plain script: the loop comes with the first await
             self.loop = None
+
+    def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Work on another loop from now on; what the old one left unfinished has ended with it."""
+        self.loop, self._task = loop, None
+        self._acting.clear()
 
     def _on_loop(self, action: Callable[[], None]) -> None:
         if self.loop is not None and not self.loop.is_closed():
             self.loop.call_soon_threadsafe(action)
 
     def _start(self, pause: float) -> None:
+        if self._closed:
+            return
         if self._task is not None and not self._task.done():
             self._task.cancel()
         assert self.loop is not None
@@ -103,25 +134,31 @@ class Refresher:
         if pause:
             await asyncio.sleep(pause)
         answering = self._asked
+        failure: Exception | None = None
         try:
             await self._work()
         except Exception as error:  # the last boundary: a failed refresh is shown, not lost
-            self._on_error(error)
+            failure = error
+        if self.overtaken:
+            return
         self._done = answering
+        if failure is not None:
+            self._on_error(failure)
 
-    def _keep(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        assert self.loop is not None
-        task = self.loop.create_task(self._reported(work))
-        self._spawned.add(task)
-        task.add_done_callback(self._spawned.discard)
+    def _start_actions(self) -> None:
+        while self._actions:
+            assert self.loop is not None
+            task = self.loop.create_task(self._reported(self._actions.popleft()))
+            self._acting.add(task)
+            task.add_done_callback(self._acting.discard)
 
-    async def _reported(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    async def _reported(self, action: Action) -> None:
         try:
-            await work()
+            await action()
         except Exception as error:
-            self._on_error(error)
+            self._on_refused(error)
 
     def _cancel_all(self) -> None:
-        for task in (self._task, *self._spawned):
+        for task in (self._task, *self._acting):
             if task is not None:
                 task.cancel()

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .._text import counted
-from ..errors import ConfigError, StaleTraceError, nearest
+from ..errors import ConfigError, MemwbError, StaleTraceError, nearest
 from ..memory import Explanation, Hit, InjectionTrace, MemoryInjectionConfig, MemoryManager, Message, ranking_of
 from ..memory.explain import explain, matching
 from ..memory.messages import model_calls
@@ -101,9 +101,10 @@ class WorkbenchState:
         self.entries = EntriesState(self.source.stores, self.source.listings)
         self.preview: Preview | None = None
         self.failure = ""
+        self.refused = ""
         self.revision = 0
         self._subscribers: dict[object, Callable[[], None]] = {}
-        self._refresher = Refresher(self._refresh, self._failed)
+        self._refresher = Refresher(self._refresh, self._failed, self._refuse)
         self.changed()
 
     # -- reading ------------------------------------------------------------------------------------------------
@@ -151,6 +152,8 @@ class WorkbenchState:
         return self._fresh().hits
 
     def _fresh(self) -> Preview:
+        if self.failure and not self.pending:
+            raise StaleTraceError(f"There is no result for these settings, their refresh failed: {self.failure}")
         if self.preview is None or self.pending:
             raise StaleTraceError("The settings changed and their result is not there yet: `await wb` first.")
         return self.preview
@@ -158,6 +161,8 @@ class WorkbenchState:
     def __repr__(self) -> str:
         stores = counted(len(self.store_names), "store")
         preview = self.preview
+        if self.failure and not self.pending:
+            return f"Workbench({stores}; the refresh failed: {self.failure})"
         if preview is None or self.pending:
             return f"Workbench({stores}; not settled: `await wb` first)"
         if preview.entries is not None:
@@ -284,6 +289,7 @@ class WorkbenchState:
 
     def changed(self, pause: float = 0.0) -> None:
         """Ask for a refresh; the state is stale until it is done."""
+        self.refused = ""
         self._refresher.request(pause)
         self._publish()
 
@@ -337,6 +343,8 @@ class WorkbenchState:
         preview = await self._previewed()
         self._blame(preview.trace)
         await self.entries.load()
+        if self._refresher.overtaken:
+            return
         self.preview, self.failure = preview, ""
         self.revision += 1
         # The request counts as answered when this returns: tell the page after that.
@@ -379,13 +387,22 @@ class WorkbenchState:
         return await limited(callback, context, seconds=self.time_limit)
 
     def _failed(self, error: Exception) -> None:
-        self.failure = f"{type(error).__name__}: {error}"
+        self.failure = _told(error)
+        self.revision += 1
+        self._publish()
+
+    def _refuse(self, error: Exception) -> None:
+        self.refused = _told(error)
         self.revision += 1
         self._publish()
 
     def _publish(self) -> None:
         for callback in tuple(self._subscribers.values()):
             callback()
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, MemwbError) else f"{type(error).__name__}: {error}"
 
 
 def _checked_call(value: Any, calls: int) -> int:

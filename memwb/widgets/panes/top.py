@@ -116,6 +116,8 @@ def _banners(state: WorkbenchState) -> list[str]:
     banners = list(state.source.notes)
     if state.failure:
         banners.insert(0, f"The last refresh failed, what you see is older: {state.failure}")
+    if state.refused:
+        banners.insert(0, f"That could not be done: {state.refused}")
     return banners
 
 

@@ -1,0 +1,158 @@
+"""A callback's time limit: what it returns and raises comes through, and what overstays is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import gc
+import logging
+import threading
+import time
+
+import pytest
+
+from memwb.workbench.limit import CallbackTimeoutError, limited
+
+
+def endless():
+    while True:
+        pass
+
+
+def running():
+    return [thread for thread in threading.enumerate() if thread.name == "memwb-callback"]
+
+
+async def until_none_runs(seconds=2.0):
+    deadline = time.monotonic() + seconds
+    while running() and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
+    return running()
+
+
+async def test_what_the_function_returns_comes_through():
+    assert await limited(lambda first, second: first + second, 1, 2) == 3
+
+
+async def test_the_function_runs_in_a_thread_of_its_own():
+    assert await limited(threading.current_thread) is not threading.current_thread()
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        ZeroDivisionError("division by zero"),
+        TimeoutError("the server is slow"),  # its own, not the limit's
+        concurrent.futures.TimeoutError(),
+        concurrent.futures.CancelledError(),
+        KeyError("content"),
+    ],
+    ids=repr,
+)
+async def test_what_the_function_raises_comes_through_as_it_is(raised):
+    def fails():
+        raise raised
+
+    with pytest.raises(type(raised)) as caught:
+        await limited(fails, seconds=1)
+    assert caught.value is raised
+
+
+async def test_a_stop_iteration_becomes_an_error_that_names_it():
+    with pytest.raises(RuntimeError, match="StopIteration") as caught:
+        await limited(lambda: next(iter([])), seconds=1)
+    assert isinstance(caught.value.__cause__, StopIteration)
+
+
+@pytest.mark.parametrize("exit", [SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError])
+async def test_a_function_that_exits_ends_neither_the_kernel_nor_the_caller(exit):
+    def leaves():
+        raise exit
+
+    with pytest.raises(RuntimeError, match=f"the callback raised {exit.__name__}"):
+        await limited(leaves, seconds=1)
+
+
+async def test_an_endless_loop_is_stopped_at_its_limit():
+    started = time.monotonic()
+    with pytest.raises(CallbackTimeoutError, match=r"^longer than 0.1 s; it was stopped$") as caught:
+        await limited(endless, seconds=0.1)
+
+    assert time.monotonic() - started < 1.5
+    assert (caught.value.seconds, caught.value.still_running) == (0.1, False)
+    assert await until_none_runs() == []
+
+
+async def test_the_loop_stays_free_while_a_callback_hangs():
+    ticks = 0
+
+    async def tick():
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    ticker = asyncio.create_task(tick())
+    with pytest.raises(CallbackTimeoutError):
+        await limited(endless, seconds=0.3)
+    ticker.cancel()
+    assert ticks > 5
+
+
+async def test_a_call_into_c_that_cannot_be_stopped_is_said_to_run_on():
+    with pytest.raises(CallbackTimeoutError, match="it still runs, inside a call that Python cannot stop") as caught:
+        await limited(time.sleep, 0.6, seconds=0.05)
+
+    assert caught.value.still_running
+    assert await until_none_runs() == []
+
+
+async def test_a_callback_that_swallows_every_exception_is_said_to_run_on():
+    free = threading.Event()
+
+    def stubborn():
+        while not free.is_set():
+            try:
+                free.wait(0.01)
+            except BaseException:  # what a bare except in a person's code does
+                pass
+
+    with pytest.raises(CallbackTimeoutError) as caught:
+        await limited(stubborn, seconds=0.05)
+    free.set()
+
+    assert caught.value.still_running
+    assert await until_none_runs() == []
+
+
+async def test_cancelling_the_caller_stops_the_thread():
+    task = asyncio.create_task(limited(endless, seconds=60))
+    await asyncio.sleep(0.05)
+    assert len(running()) == 1
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await until_none_runs() == []
+
+
+async def test_an_exception_that_comes_too_late_is_dropped_without_a_warning(caplog):
+    caplog.set_level(logging.ERROR)
+
+    def late():
+        time.sleep(0.15)
+        raise ValueError("too late")
+
+    with pytest.raises(CallbackTimeoutError):
+        await limited(late, seconds=0.05)
+    await until_none_runs()
+    gc.collect()
+    await asyncio.sleep(0)
+    assert caplog.messages == []
+
+
+async def test_many_at_once_do_not_disturb_each_other():
+    async def one(number):
+        return await limited(lambda: number, seconds=5)
+
+    assert await asyncio.gather(*map(one, range(20))) == list(range(20))
