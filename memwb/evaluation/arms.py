@@ -114,7 +114,7 @@ class _Everything:
     async def _all(self) -> list[Record]:
         """Read the store once: an evaluation looks at one state of it."""
         if self._records is None:
-            self._records = await self._store.page(0, await self._store.count())
+            self._records = await self._store.page(0, max(1, await self._store.count()))
         return self._records
 
     def _ordered(self, records: list[Record], query: str) -> list[Record]:

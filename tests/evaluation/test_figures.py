@@ -1,0 +1,94 @@
+"""The known figures of the shipped data sets, reproduced by the real pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+
+import pytest
+
+from memwb import callbacks, datasets
+from memwb.evaluation import Report, Summary, at_random, evaluate, everything
+
+SETTINGS = {
+    "latest message": {},
+    "last two messages": {"query": callbacks.last_two_messages},
+    "without stop words": {"query": callbacks.latest_without_stop_words},
+    "everything": everything(),
+    "at random": at_random(),
+}
+
+
+@pytest.fixture(scope="module")
+def ikat() -> Report:
+    return asyncio.run(evaluate(datasets.load("ikat-demo"), SETTINGS))
+
+
+@pytest.fixture(scope="module")
+def memorybank() -> Report:
+    return asyncio.run(evaluate(datasets.load("memorybank-en"), SETTINGS))
+
+
+def ranked(mean: Summary) -> dict[str, float]:
+    figures = {f"R@{k}": value for k, value in mean.recall.items()} | {"MRR": mean.mrr, "nDCG@5": mean.ndcg[5]}
+    return {name: round(value, 3) for name, value in figures.items() if value is not None}
+
+
+def test_ikat_by_the_latest_message(ikat: Report) -> None:
+    mean = ikat["latest message"]
+
+    assert ranked(mean) == {"R@1": 0.101, "R@3": 0.191, "R@5": 0.276, "R@10": 0.458, "MRR": 0.273, "nDCG@5": 0.216}
+    assert (mean.cases, mean.needing, mean.failed) == (238, 159, 0)
+    assert mean.reached == mean.recall[5]  # five entries reach the prompt, the ranking's first five
+
+
+def test_ikat_by_the_last_two_messages(ikat: Report) -> None:
+    assert ranked(ikat["last two messages"])["R@5"] == 0.418
+
+
+def test_memorybank_by_the_question(memorybank: Report) -> None:
+    mean = memorybank["latest message"]
+
+    assert (ranked(mean)["R@5"], ranked(mean)["MRR"]) == (0.621, 0.489)
+    assert (mean.cases, mean.needing) == (100, 99)
+
+
+def test_stop_words_help_one_set_and_hurt_the_other(ikat: Report, memorybank: Report) -> None:
+    assert round(memorybank["without stop words"].recall[5] or 0, 3) == 0.742
+    assert (ikat["without stop words"].recall[5] or 0) < 0.11  # what is left matches nothing in most turns
+
+
+def test_most_entries_of_ikat_match_on_stop_words_alone(ikat: Report) -> None:
+    assert ikat["latest message"].stop_words == pytest.approx(0.78, abs=0.03)
+    assert ikat["without stop words"].stop_words == 0
+    assert ikat["everything"].stop_words is None
+
+
+def test_everything_never_misses_and_costs_the_whole_memory(ikat: Report, memorybank: Report) -> None:
+    assert ikat["everything"].reached == memorybank["everything"].reached == 1.0
+    assert memorybank["everything"].tokens == pytest.approx(3543, abs=1)
+
+
+def test_at_random_is_near_its_expectation(ikat: Report) -> None:
+    """Five of about 18 entries drawn blindly hold an expected one with a chance of about 5/18."""
+    assert ikat["at random"].recall[5] == pytest.approx(0.277, abs=0.02)
+    assert ikat["at random"].entries == 5.0
+
+
+def test_the_report_is_the_same_in_every_process() -> None:
+    """Neither hash seed nor locale nor time zone shows in a figure or in the table."""
+    script = (
+        "import asyncio, memwb; from memwb import evaluation as e;"
+        "data = memwb.datasets.load('ikat-demo', '2024-test/11');"
+        "print(asyncio.run(memwb.evaluate(data, {'default': {}, 'at random': e.at_random(seed=3, draws=2)})))"
+    )
+    shown = set()
+    for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo")):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": "C", "PYTHONUTF8": "0"}
+        shown.add(
+            subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True).stdout
+        )
+
+    assert len(shown) == 1
