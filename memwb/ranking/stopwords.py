@@ -6,7 +6,7 @@ cuts them into pieces, and several pieces (``won``, ``let``, ``can``) are words 
 this licence:
 
     Copyright (c) 2001, Dr Martin Porter
-    Copyright (c) 2004,2005, Richard Boulton
+    Copyright (c) 2002, Richard Boulton
     All rights reserved.
 
     Redistribution and use in source and binary forms, with or without modification, are permitted provided that the
@@ -16,7 +16,7 @@ this licence:
        following disclaimer.
     2. Redistributions in binary form must reproduce the above copyright notice, this list of conditions and the
        following disclaimer in the documentation and/or other materials provided with the distribution.
-    3. Neither the name of the Snowball project nor the names of its contributors may be used to endorse or promote
+    3. Neither the name of the copyright holder nor the names of its contributors may be used to endorse or promote
        products derived from this software without specific prior written permission.
 
     THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS "AS IS" AND ANY EXPRESS OR IMPLIED WARRANTIES,
@@ -33,14 +33,14 @@ from __future__ import annotations
 STOP_WORDS_NAME = "Snowball English"
 """What to call the list on a page; its source and licence stand in the module's docstring."""
 
-STOP_WORDS: frozenset[str] = frozenset(
-    """
+_WORDS = """
     i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
     it its itself they them their theirs themselves what which who whom this that these those
     am is are was were be been being have has had having do does did doing would should could ought cannot
     a an the and but if or because as until while of at by for with about against between into through during before
     after above below to from up down in out on off over under again further then once here there when where why how
     all any both each few more most other some such no nor not only own same so than too very
-    """.split()
-)
+"""
+
+STOP_WORDS: frozenset[str] = frozenset(_WORDS.split())
 """The stop words, as :func:`~memwb.ranking.tokenize` gives them."""

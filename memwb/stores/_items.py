@@ -1,0 +1,209 @@
+"""Turning what a caller gives into records: checks first, so that nothing is written when one of them fails."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .. import _json
+from .._time import Clock, IdFactory, parse_stamp, stamp
+from ..catalog import Record
+from ..errors import ConfigError, DuplicateEntryError
+from ..memory.settings import refuse_unknown
+from ._records import PREFIX, Contents, RawRecord, next_time
+
+ITEM_KEYS = ("content", "metadata", "id", "createdAt")
+
+
+@dataclass
+class TestMemoryAddResult:
+    """What became of one added text.
+
+    Attributes:
+        id: The id of the record that now holds the text.
+        deduplicated: True when an earlier record held the text already. Nothing was written then, and metadata
+            given with the repeat is dropped: the first record keeps its own.
+    """
+
+    __test__ = False
+
+    id: str
+    deduplicated: bool = False
+
+
+def checked_text(value: Any, name: str = "content") -> str:
+    """Return a text that a store takes, else raise :class:`ConfigError`: not blank, no lone surrogates."""
+    if not isinstance(value, str):
+        raise ConfigError(
+            f"{PREFIX}{name} must be a text, not {type(value).__name__} {value!r:.80}.", key=name, value=value
+        )
+    if not value.strip():
+        raise ConfigError(f"{PREFIX}{name} must not be empty or blank; it is {value!r:.80}.", key=name, value=value)
+    place = _json.lone_surrogate(value)
+    if place is not None:
+        raise ConfigError(
+            f"{PREFIX}{name} holds a lone surrogate, {value[place]!r} at character {place}, which UTF-8 cannot hold. "
+            "Nothing was written; replace it, for instance by U+FFFD.",
+            key=name,
+            value=value,
+        )
+    return str.__str__(value)
+
+
+def checked_metadata(value: Any, name: str = "metadata") -> dict[str, Any] | None:
+    """Return a copy of metadata that JSON can hold, else raise :class:`ConfigError` naming the key."""
+    if value is None:
+        return None
+    try:
+        return _json.check_metadata(value, name)
+    except _json.NotJsonError as error:
+        message = f"{PREFIX}{error.place} {error.cause}. Nothing was written."
+        raise ConfigError(message, key=error.place, value=value) from None
+
+
+@dataclass
+class Draft:
+    """A checked entry that has no place among the records yet."""
+
+    content: str
+    metadata: dict[str, Any] | None = None
+    id: str | None = None
+    created_at: str | None = None
+
+
+def drafts(items: Iterable[Any]) -> list[Draft]:
+    """Check the items of a bulk write; errors count them from 1."""
+    if isinstance(items, str | bytes | Mapping):
+        raise ConfigError(
+            f"{PREFIX}items must be a list of texts or dicts, not {items!r:.80}.", key="items", value=items
+        )
+    return [_draft(item, f"item {number}: ") for number, item in enumerate(items, 1)]
+
+
+def _draft(item: Any, where: str) -> Draft:
+    if isinstance(item, Record):
+        item = {"content": item.content, "metadata": item.metadata, "id": item.id, "createdAt": item.created_at}
+    elif isinstance(item, str):
+        item = {"content": item}
+    elif not isinstance(item, Mapping):
+        kind = type(item).__name__
+        raise ConfigError(f"{PREFIX}{where}must be a text or a dict, not {kind} {item!r:.80}.", value=item)
+    refuse_unknown(item, ITEM_KEYS, f"{PREFIX}{where}an item")
+    id = item.get("id")
+    return Draft(
+        content=checked_text(item.get("content"), f"{where}content"),
+        metadata=checked_metadata(item.get("metadata"), f"{where}metadata"),
+        id=None if id is None else checked_text(id, f"{where}id"),
+        created_at=_checked_time(item.get("createdAt"), f"{where}createdAt"),
+    )
+
+
+def _checked_time(value: Any, name: str) -> str | None:
+    if value is None:
+        return None
+    try:
+        if isinstance(value, datetime):
+            return stamp(value)
+        if isinstance(value, str):
+            parse_stamp(value)
+            return str.__str__(value)
+    except ValueError as error:
+        raise ConfigError(f"{PREFIX}{name}: {error}", key=name, value=value) from None
+    raise ConfigError(f"{PREFIX}{name} is {value!r:.80}; it must be a time or its text.", key=name, value=value)
+
+
+class Sources:
+    """Where the ids and times of new records come from: a store's ``clock=`` and ``new_id=``."""
+
+    def __init__(self, clock: Clock, new_id: IdFactory) -> None:
+        self._clock, self._new_id = clock, new_id
+
+    def now(self) -> datetime:
+        """Return the clock's time."""
+        time = self._clock()
+        if not isinstance(time, datetime) or time.utcoffset() is None:
+            message = f"{PREFIX}clock() gave {time!r:.80}; it must give an aware datetime, as datetime.now(UTC) does."
+            raise ConfigError(message, key="clock", value=time)
+        return time
+
+    def id(self, taken: Container[str], tries: int, where: str) -> str:
+        """Return a new id; for one that is taken, as after the restart of a counter, the source is asked again."""
+        for _ in range(tries):
+            id = checked_text(self._new_id(), "new_id()")
+            if id not in taken:
+                return id
+        raise DuplicateEntryError(id, where)
+
+
+def new_records(
+    entries: Sequence[Draft], contents: Contents, sources: Sources, where: str, *, deduplicate: bool = True
+) -> tuple[list[TestMemoryAddResult], list[RawRecord]]:
+    """Give entries their ids and times, as if each were added after the one before it.
+
+    Args:
+        entries: What to add.
+        contents: What the store holds so far.
+        sources: Where new ids and times come from.
+        where: What errors call the store.
+        deduplicate: Leave out what the contents, or an earlier entry, hold already.
+
+    Returns:
+        A result for each entry, and the records to add.
+
+    Raises:
+        DuplicateEntryError: A given id is taken, by a record or by an earlier entry.
+    """
+    taken = _with_given_ids(entries, contents, where)
+    texts: dict[str, str] = {}
+    results: list[TestMemoryAddResult] = []
+    records: list[RawRecord] = []
+    for entry in entries:
+        text = entry.content.strip()
+        known = _holder(text, contents) or texts.get(text) if deduplicate else None
+        if known is not None:
+            results.append(TestMemoryAddResult(known, deduplicated=True))
+            continue
+        id = entry.id or sources.id(taken, len(taken) + 1, where)
+        taken.add(id)
+        texts[text] = id
+        record: RawRecord = {"id": id, "content": entry.content, "createdAt": entry.created_at}
+        if entry.metadata is not None:
+            record["metadata"] = entry.metadata
+        records.append(record)
+        results.append(TestMemoryAddResult(id))
+    _give_times(records, contents.latest, sources)
+    return results, records
+
+
+def _with_given_ids(entries: Sequence[Draft], contents: Contents, where: str) -> set[str]:
+    """Return all ids there are with those that the entries bring along, none of which may be taken."""
+    taken = set(contents.ids)
+    for entry in entries:
+        if entry.id is not None:
+            if entry.id in taken:
+                raise DuplicateEntryError(entry.id, where)
+            taken.add(entry.id)
+    return taken
+
+
+def _holder(text: str, contents: Contents) -> str | None:
+    position = contents.texts.get(text)
+    return None if position is None else str(contents.records[position]["id"])
+
+
+def _give_times(records: list[RawRecord], latest: datetime | None, sources: Sources) -> None:
+    """Date the records that have no time yet: rising, later than all before them, the last one now if possible."""
+    to_come = sum(record["createdAt"] is None for record in records)
+    if not to_come:
+        return
+    now = sources.now()
+    for record in records:
+        if record["createdAt"] is None:
+            to_come -= 1
+            time = next_time(latest, now, to_come)
+            record["createdAt"] = stamp(time)
+        else:
+            time = parse_stamp(record["createdAt"])
+        latest = time if latest is None else max(latest, time)

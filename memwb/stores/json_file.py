@@ -1,0 +1,284 @@
+"""TestMemoryStore: long-term memory in one JSON file, searched by shared words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from .. import _time
+from ..catalog import Record
+from ..errors import ConfigError
+from ..memory.settings import at_least_one, refuse_unknown
+from ..memory.types import RELEVANCE_SCORE, MemoryEntry, MemoryStore, Metadata, SearchOptions, identified
+from ..ranking import Tokenizer, rank, tokenize
+from ._config import TestMemoryStoreConfig, check_config, file_of
+from ._items import Draft, Sources, TestMemoryAddResult, checked_metadata, checked_text, drafts, new_records
+from ._record_file import RecordFile, RecordList
+from ._records import PREFIX, Contents, as_record, damaged
+from .protocols import BulkItem
+
+if TYPE_CHECKING:
+    from ..memory.extraction.types import ExtractionConfig
+
+DEFAULT_MAX_SEARCH_RESULTS = 10
+"""Entries that a search returns where neither the call nor the store says."""
+
+_SORTS = ("created_at", "content", "id")
+
+
+class TestMemoryStore(MemoryStore):
+    """A store without any service behind it: a JSON file of your own, or memory alone with ``persist=False``.
+
+    The file is the one that the Strands Agents SDKs use: a UTF-8 JSON array of ``{id, content, createdAt, metadata?}``,
+    indented by two blanks. It is written as a whole at each add, so this serves thousands of entries, not millions.
+
+    - Every call sees what others have written meanwhile. Writers that use memwb (threads, event loops, store objects,
+      processes) take turns by a lock on ``<file>.lock``, and what an add has acknowledged is kept, also when a process
+      is killed; not through a power cut. The SDKs take no lock: what they write at the same moment can be lost.
+    - A damaged file is never overwritten: every call raises :class:`~memwb.errors.DamagedFileError` with the place.
+      NaN and infinity count as damage, since they are no JSON. Fields that memwb does not know are kept.
+    - Content is any text that is not blank and holds no lone surrogates; there is no limit to its length. Texts that
+      differ in letter case or in composed and decomposed accents are different ones.
+    - Metadata is a dict of JSON values with texts as keys, nested up to 100 deep. Integers stay exact. Tuples are
+      stored as lists. Dates, decimals, sets, bytes, NaN and infinity are refused, naming the key.
+
+    ::
+
+        store = TestMemoryStore(name="notes")  # ~/.strands/memory/notes.json
+        await store.add("User prefers dark mode")
+        await store.search("which mode does the user like?")
+
+    Attributes:
+        name: See :class:`TestMemoryStoreConfig`, as for the following.
+        description: Told to the model in the tools' descriptions.
+        max_search_results: Entries a search returns where the call does not say; None: 10.
+        writable: Whether :meth:`add` and :meth:`add_many` are allowed.
+        extraction: Whether and how a manager extracts memories into this store.
+        path: The file, fixed when the store is built; None for a store in memory.
+        tokenizer: Turns queries and contents into tokens.
+    """
+
+    __test__ = False  # its name would make pytest collect it
+
+    name: str
+    description: str | None
+    max_search_results: int | None
+    writable: bool
+    extraction: bool | ExtractionConfig | None
+    path: Path | None
+    tokenizer: Tokenizer
+
+    def __init__(self, **config: Unpack[TestMemoryStoreConfig]) -> None:
+        """Build the store; no file is touched yet.
+
+        Args:
+            **config: See :class:`TestMemoryStoreConfig`.
+
+        Raises:
+            ConfigError: An unknown keyword, or a value that its keyword cannot take. A ValueError.
+        """
+        check_config(config)
+        self.name = config["name"]
+        self.description = config.get("description")
+        self.max_search_results = config.get("max_search_results")
+        self.writable = config.get("writable", True)
+        self.extraction = config.get("extraction")
+        self.path = file_of(config)
+        self.tokenizer = config.get("tokenizer") or tokenize
+        self._sources = Sources(config.get("clock") or _time.now, config.get("new_id") or _time.new_id)
+        self._where = f"{PREFIX}{self.path or repr(self.name)}"
+        self._records: RecordFile | RecordList = RecordList() if self.path is None else RecordFile(self.path)
+
+    @classmethod
+    def from_records(cls, records: Iterable[str | BulkItem | Record], **config: Unpack[TestMemoryStoreConfig]) -> Self:
+        """Build a store in memory that holds these records already, as they are and in their order.
+
+        It holds what a store on a file with these records would hold: a repeated content is kept twice. Of a
+        ``Record``, its id, content, created_at and metadata are taken.
+
+        Args:
+            records: As the items of :meth:`add_many`.
+            **config: As for the constructor, without ``persist`` and ``path``.
+
+        Raises:
+            ConfigError: As for the constructor, or a record is no valid one.
+            DuplicateEntryError: Two records have one id.
+        """
+        for key in ("persist", "path"):
+            if key in config:
+                raise ConfigError(f"{PREFIX}from_records makes a store in memory; it takes no {key!r}.", key=key)
+        config["persist"] = False
+        store = cls(**config)
+        _, new = new_records(drafts(records), Contents(), store._sources, store._where, deduplicate=False)
+        store._records.write(Contents(new))
+        return store
+
+    def __repr__(self) -> str:
+        return f"TestMemoryStore({self.name!r}{', persist=False' if self.path is None else ''})"
+
+    @property
+    def damage(self) -> list[tuple[str, str, str]]:
+        """What the last call found odd in the file although it could be read, as ``(file, place, reason)``.
+
+        That is records with the id of an earlier one: both are kept and found. A warning tells of it once.
+        """
+        return self._records.damage()
+
+    async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
+        """Return the entries that share most words with the query; of equal ones, the most recent first.
+
+        Args:
+            query: Its tokens are looked for. Without any token nothing is found.
+            options: ``max_search_results``, the most entries to return, at least 1. Default: the store's, else 10.
+
+        Returns:
+            New entries with their id. Their metadata is a copy with ``_relevanceScore`` added, the number of
+            distinct query tokens in the content; a stored value of that name is hidden by it.
+
+        Raises:
+            ConfigError: An unknown option or a bad limit. A ValueError.
+            DamagedFileError: The file cannot be read as a store. A ValueError.
+            OSError: The file cannot be read.
+        """
+        limit = self._limit(options)
+        contents, ranking = self._ranked(query)
+        return [self._entry(contents, position, score) for position, score in ranking[:limit]]
+
+    async def count_matches(self, query: str) -> int:
+        """Return how many entries share a word with the query: what :meth:`search` finds without any limit."""
+        return len(self._ranked(query)[1])
+
+    async def add(self, content: str, metadata: Metadata | None = None) -> TestMemoryAddResult:
+        """Store a text, unless an entry holds it already (blanks around it do not count).
+
+        The new entry's time is now, or just after the store's last one where the clock is behind that.
+
+        Args:
+            content: The text, kept as it is.
+            metadata: Kept beside it. The key ``_relevanceScore`` is kept, but a search hides it behind its own.
+
+        Raises:
+            ConfigError: The store is not writable, or content or metadata cannot be stored. A ValueError.
+            DamagedFileError: The file cannot be read as a store; it is left as it is. A ValueError.
+            OSError: The file cannot be written. Nothing was stored.
+        """
+        self._require_writable("add")
+        return self._write([Draft(checked_text(content), checked_metadata(metadata))])[0]
+
+    async def add_many(self, items: Iterable[str | BulkItem | Record]) -> list[TestMemoryAddResult]:
+        """Store many texts in one write: all of them or, when one is refused, none.
+
+        New times are a millisecond apart and end at now; they reach ahead of it only where the store's last time
+        forces that.
+
+        Args:
+            items: Texts, dicts ``{content, metadata?, id?, createdAt?}`` or records. Given ids and times are kept.
+
+        Returns:
+            One result for each item, in order. An item whose text is held already is left out, as by :meth:`add`.
+
+        Raises:
+            ConfigError: As for :meth:`add`; the message names the item, counted from 1.
+            DuplicateEntryError: A given id is taken.
+            DamagedFileError: As for :meth:`add`.
+            OSError: As for :meth:`add`.
+        """
+        self._require_writable("add_many")
+        entries = drafts(items)
+        return self._write(entries) if entries else []
+
+    async def count(self, where: str = "") -> int:
+        """Return how many records there are, or how many hold ``where`` in their content, whatever the case."""
+        return len(self._matching(self._records.contents(), where))
+
+    async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> list[Record]:
+        """Return some of the records, in the order of adding or sorted.
+
+        Args:
+            offset: How many to leave out at the start.
+            limit: The most to return, at least 1.
+            sort: ``created_at``, ``content`` or ``id`` (compared as text), with ``-`` before it for descending.
+            where: Only records whose content holds this, whatever the case.
+
+        Raises:
+            ConfigError: A bad offset, limit or sort.
+        """
+        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
+            raise ConfigError(f"{PREFIX}offset is {offset!r}; it must be a whole number, at least 0.", key="offset")
+        at_least_one(limit, f"{PREFIX}limit", "limit")
+        contents = self._records.contents()
+        positions = self._matching(contents, where)
+        if sort is not None:
+            field = {"created_at": "createdAt"}.get(key := _sort_key(sort), key)
+            positions.sort(key=lambda position: contents.records[position][field], reverse=sort.startswith("-"))
+        return [self._record(contents, position) for position in positions[offset : offset + limit]]
+
+    async def get(self, id: str) -> Record | None:
+        """Return the record with this id, the first one where several have it, or None."""
+        contents = self._records.contents()
+        position = contents.ids.get(id)
+        return None if position is None else self._record(contents, position)
+
+    def _limit(self, options: SearchOptions | None) -> int:
+        given = options or {}
+        refuse_unknown(given, ("max_search_results",), f"{PREFIX}search")
+        limit = given.get("max_search_results")
+        if limit is not None:
+            at_least_one(limit, f"{PREFIX}max_search_results", "max_search_results")
+        return limit or self.max_search_results or DEFAULT_MAX_SEARCH_RESULTS
+
+    def _ranked(self, query: str) -> tuple[Contents, list[tuple[int, int]]]:
+        """Return the contents and the ``(position, score)`` of all that match, best first."""
+        if not isinstance(query, str):
+            raise ConfigError(f"{PREFIX}query must be a text, not {query!r:.80}.", key="query", value=query)
+        tokens = set(self.tokenizer(query))
+        if not tokens:
+            return Contents(), []
+        contents = self._records.contents()
+        documents = ((self.tokenizer(record["content"]), record["createdAt"]) for record in contents.records)
+        return contents, rank(tokens, documents)
+
+    def _entry(self, contents: Contents, position: int, score: int) -> MemoryEntry:
+        metadata: Any = self._record(contents, position).metadata
+        record = contents.records[position]
+        entry = MemoryEntry(record["content"], metadata={**(metadata or {}), RELEVANCE_SCORE: score})
+        return identified(entry, record["id"])
+
+    def _record(self, contents: Contents, position: int) -> Record:
+        try:
+            return as_record(contents.records[position], self.name)
+        except RecursionError:
+            assert self.path is not None  # what add takes is never that deep
+            raise damaged(self.path, f"record {position + 1}, metadata", "lists and objects nest too deep") from None
+
+    def _matching(self, contents: Contents, where: str) -> list[int]:
+        if not isinstance(where, str):
+            raise ConfigError(f"{PREFIX}where must be a text, not {where!r:.80}.", key="where", value=where)
+        folded = where.casefold()
+        records = enumerate(contents.records)
+        return [position for position, record in records if not folded or folded in record["content"].casefold()]
+
+    def _require_writable(self, method: str) -> None:
+        if not self.writable:
+            message = f"{PREFIX}the store {self.name!r} is not writable. Build it with writable=True to use {method}()."
+            raise ConfigError(message, key="writable", value=self.writable)
+
+    def _write(self, entries: list[Draft]) -> list[TestMemoryAddResult]:
+        def write() -> list[TestMemoryAddResult]:
+            contents = self._records.contents()
+            results, new = new_records(entries, contents, self._sources, self._where)
+            if new:
+                self._records.write(contents.extended(new))
+            return results
+
+        return self._records.exclusively(write)
+
+
+def _sort_key(sort: object) -> str:
+    key = sort.removeprefix("-") if isinstance(sort, str) else ""
+    if key not in _SORTS:
+        names = ", ".join(map(repr, _SORTS))
+        message = f"{PREFIX}sort is {sort!r}; it must be {names}, one of them with '-' before it, or None."
+        raise ConfigError(message, key="sort", value=sort, allowed=_SORTS)
+    return key

@@ -1,0 +1,62 @@
+"""What a store can do beyond searching and adding, one small protocol for each ability.
+
+Any store may have some of them; ask with ``isinstance(store, Listable)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Protocol, Required, TypedDict, runtime_checkable
+
+from ..catalog import Record
+
+
+class BulkItem(TypedDict, total=False):
+    """One entry of :meth:`BulkWritable.add_many`.
+
+    Attributes:
+        content: The text.
+        metadata: Kept beside the text.
+        id: Kept as given; a new one is made where it is absent or None.
+        createdAt: Kept as given, a time in ISO 8601 form or an aware datetime; now where it is absent or None.
+    """
+
+    content: Required[str]
+    metadata: dict[str, Any] | None
+    id: str | None
+    createdAt: str | datetime | None
+
+
+@runtime_checkable
+class Listable(Protocol):
+    """A store whose records can be listed."""
+
+    async def count(self, where: str = "") -> int:
+        """Return how many records there are, or how many hold ``where`` in their text, whatever the case."""
+        ...
+
+    async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> list[Record]:
+        """Return some of the records.
+
+        Args:
+            offset: How many to leave out at the start.
+            limit: The most to return, at least 1.
+            sort: ``"created_at"``, ``"content"`` or ``"id"``, with ``-`` before it for descending; records that
+                are equal in it stay in the order of adding. None: the order of adding.
+            where: Only records whose text holds this, whatever the case.
+        """
+        ...
+
+    async def get(self, id: str) -> Record | None:
+        """Return the record with this id, or None."""
+        ...
+
+
+@runtime_checkable
+class BulkWritable(Protocol):
+    """A store that takes many entries in one write."""
+
+    async def add_many(self, items: Iterable[str | BulkItem | Record]) -> Sequence[Any]:
+        """Store all the items or, when one of them is refused, none; return one result for each, in order."""
+        ...

@@ -1,0 +1,36 @@
+"""Tools for tests of agents, stores and notebooks: yours as well as memwb's.
+
+The store contracts need pytest; nothing else here does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._determinism import Frozen, FrozenClock, SequentialIds, frozen
+
+if TYPE_CHECKING:
+    from .contracts import MemoryStoreContract
+
+__all__ = ["Frozen", "FrozenClock", "MemoryStoreContract", "SequentialIds", "frozen", "sanitize_file"]
+
+
+def sanitize_file() -> Path:
+    """Return the rules by which nbval ignores what differs from run to run (addresses, widget ids, progress times).
+
+    Use it as ``pytest --nbval --nbval-sanitize-with=FILE``, with the path that
+    ``python -c "import memwb.testing; print(memwb.testing.sanitize_file())"`` prints.
+    """
+    return Path(__file__).with_name("nbval_sanitize.cfg")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MemoryStoreContract":
+        import pytest
+
+        pytest.register_assert_rewrite(f"{__name__}.contracts")
+        from .contracts import MemoryStoreContract
+
+        return MemoryStoreContract
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
