@@ -12,6 +12,7 @@ from pathlib import Path
 
 __all__ = [
     "AggregateMemoryError",
+    "BrokenStoreError",
     "ConfigError",
     "DamagedFileError",
     "DuplicateEntryError",
@@ -94,10 +95,10 @@ class DuplicateEntryError(MemwbError, ValueError):
     def __init__(self, id: str, where: str, what: str = "id") -> None:
         self.id, self.where = id, where
         if what == "id":
-            sentence = f"{where} already holds an entry with the id {id!r}. Nothing was written: leave the id out or pick another."
+            held, advice = f"an entry with the id {id!r}", "leave the id out or pick another"
         else:
-            sentence = f"{where} already holds this {what}, in the entry {id!r}. Nothing was written: change that entry instead."
-        super().__init__(sentence)
+            held, advice = f"this {what}, in the entry {id!r}", "change that entry instead"
+        super().__init__(f"{where} already holds {held}. Nothing was written: {advice}.")
 
 
 class DamagedFileError(MemwbError, ValueError):
@@ -130,6 +131,25 @@ class AggregateMemoryError(MemwbError):
     def __init__(self, message: str, errors: Sequence[BaseException] = (), stores: Sequence[str] = ()) -> None:
         self.errors, self.stores = list(errors), tuple(stores)
         super().__init__(message)
+
+
+class BrokenStoreError(MemwbError, TypeError):
+    """A store does not answer a search as a store must, so that its answer cannot be read at all.
+
+    This is no outage: Strands leaves out a store whose search fails while it is awaited, but a store like this one
+    ends its whole search.
+
+    Attributes:
+        store: The store's name.
+        fault: What it did, in words.
+    """
+
+    def __init__(self, store: str, fault: str) -> None:
+        self.store, self.fault = store, fault
+        super().__init__(
+            f"store {store!r} {fault}; a store needs 'async def search(self, query, options)' that returns a list of "
+            "entries with a text as content"
+        )
 
 
 class StoresFailedError(MemwbError):

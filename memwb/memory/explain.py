@@ -5,6 +5,7 @@ Every suggestion has been tried on the same conversation before it is made.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from .injection import run_injection
 from .queries import last_two_messages, latest_without_stop_words, whole_history
 from .search import ask_stores
 from .settings import Injection
-from .trace import Hit, InjectionTrace, make_hit, tokenizer_of
+from .trace import Hit, InjectionTrace, make_hit, matched_tokens, tokenizer_of
 from .types import Message
 
 if TYPE_CHECKING:
@@ -99,13 +100,14 @@ async def ranking_of(
     limits = [limit or await matching(store, query) or DEEP_LIMIT for store in stores]
     answers = await ask_stores(stores, query, limits)
     answered = {} if trace is None else {answer.store.name: len(answer.entries) for answer in trace.answers}
-    kept = set() if trace is None else {(hit.store, hit.content) for hit in trace.hits if hit.kept}
+    kept = Counter((hit.store, hit.content) for hit in (trace.hits if trace else ()) if hit.kept)
     asked = trace.settings.max_entries if trace is not None and trace.settings else 0
     hits = []
     for answer in answers:
         seen = answered.get(answer.store.name, 0)
         for rank, entry in enumerate(answer.entries, 1):
-            is_kept = (answer.store.name, entry.content) in kept
+            is_kept = kept[answer.store.name, entry.content] > 0
+            kept[answer.store.name, entry.content] -= is_kept
             withheld = trace is not None and seen < rank <= asked
             hits.append(make_hit(answer.store, rank, entry, query, kept=is_kept, below=withheld))
     return tuple(hits)
@@ -114,7 +116,12 @@ async def ranking_of(
 async def matching(store: Any, query: str) -> int | None:
     """Return how many of the store's entries match the query, or None where it cannot say."""
     count = getattr(store, "count_matches", None)
-    return int(await count(query)) if callable(count) else None
+    if not callable(count):
+        return None
+    try:
+        return int(await count(query))
+    except Exception:  # a store that fails here fails its search too, and that failure is reported
+        return None
 
 
 async def explain(
@@ -128,11 +135,14 @@ async def explain(
 ) -> Explanation:
     """See ``MemoryManager.why``; ``trace`` is the injection with these settings, where it has been run already."""
     trace = trace or await run_injection(manager.stores, messages, settings, **given)
-    wanted = await _Wanted.find(manager, target, trace)
-    found = await _decided(manager, wanted, trace)
+    searched = trace.query is not None and trace.stage("search").status != "not reached"
+    hits = await ranking_of(manager, trace.query or "", trace=trace) if searched else ()
+    wanted = await _Wanted.find(manager, target, hits, trace)
+    found = _decided(manager, wanted, trace, hits) if searched else _not_searched(wanted, trace)
     if found.arrived or settings is None or not wanted.known:
         return found
-    tried = [suggestion async for suggestion in _suggestions(manager, wanted, messages, settings, found, trace, given)]
+    changes = [change for change in _changes(settings, wanted.needs(hits)) if _fits(change[1], trace)]
+    tried = [suggestion async for suggestion in _tried(manager, wanted, messages, settings, changes, trace, given)]
     # The smallest change first: the one that brings the fewest other entries along, then the better place.
     tried.sort(key=lambda suggestion: (suggestion.also, suggestion.rank))
     return replace(found, suggestions=tuple(tried))
@@ -148,23 +158,30 @@ class _Wanted:
     known: bool = True
 
     @classmethod
-    async def find(cls, manager: MemoryManager, target: Any, trace: InjectionTrace) -> _Wanted:
+    async def find(cls, manager: MemoryManager, target: Any, hits: Sequence[Hit], trace: InjectionTrace) -> _Wanted:
         content = getattr(target, "content", target)
         if not isinstance(content, str):
             content = str(content)
         id = getattr(target, "id", None)
-        if trace.query and (hit := _pick(await ranking_of(manager, trace.query, trace=trace), content, id)):
+        if hit := _pick(hits, content, id):
             return cls(hit.content, hit.id, hit.store)
         for store in manager.stores:
             record = await _listed(store, content, id)
             if record is not None:
                 return cls(record.content, record.id, store.name)
+        # A store that cannot list may still find the entry by its own words.
+        if content.strip() and (hit := _pick(await ranking_of(manager, content, trace=trace), content, id)):
+            return cls(hit.content, hit.id, hit.store)
         return cls(content, id, known=not isinstance(target, str))
 
     def is_hit(self, hit: Hit) -> bool:
         if self.id is not None and hit.id is not None:
             return self.id == hit.id and self.store in (None, hit.store)
         return hit.content == self.content and self.store in (None, hit.store)
+
+    def needs(self, hits: Sequence[Hit]) -> int | None:
+        """Return the max_entries that would reach the entry, past the hits of its store and of those before it."""
+        return next((place for place, hit in enumerate(hits, 1) if self.is_hit(hit)), None)
 
     @property
     def name(self) -> str:
@@ -198,17 +215,20 @@ async def _listed(store: Any, content: str, id: str | None) -> Any:
     return next(iter(exact or page), None) if content.strip() else None
 
 
-async def _decided(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrace) -> Explanation:
-    """Say where it was decided whether the entry arrives."""
-    if trace.settings is None or trace.query is None or trace.stage("search").status == "not reached":
-        return Explanation(
-            wanted.content,
-            arrived=False,
-            sentence=f"{wanted.name} did not arrive: nothing was searched, {trace.reason}.",
-            stage=trace.skipped_at or "trigger",
-            limit=trace.settings.max_entries if trace.settings else None,
-        )
-    hits = await ranking_of(manager, trace.query, trace=trace)
+def _not_searched(wanted: _Wanted, trace: InjectionTrace) -> Explanation:
+    return Explanation(
+        wanted.content,
+        arrived=False,
+        sentence=f"{wanted.name} did not arrive: nothing was searched, {trace.reason}.",
+        stage=trace.skipped_at or "trigger",
+        limit=trace.settings.max_entries if trace.settings else None,
+    )
+
+
+def _decided(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrace, hits: Sequence[Hit]) -> Explanation:
+    """Say where, from the search on, it was decided whether the entry arrives."""
+    assert trace.query is not None
+    assert trace.settings is not None
     hit = next(filter(wanted.is_hit, hits), None)
     if hit is None:
         return _unmatched(manager, wanted, trace)
@@ -216,7 +236,7 @@ async def _decided(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrac
         "rank": hit.rank,
         "limit": trace.settings.max_entries,
         "matched": hit.matched,
-        "missing": _missing(manager, trace.query, hit.content),
+        "missing": _missing(manager, hit.store, trace.query, hit.content),
     }
     if hit.kept and trace.injected:
         sentence = f"{wanted.name} arrived: rank {hit.rank}{_on(hit)}."
@@ -224,6 +244,9 @@ async def _decided(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrac
     if hit.kept:
         sentence = f"{wanted.name} did not arrive: it was kept at rank {hit.rank}, but {trace.summary}."
         return Explanation(wanted.content, False, sentence, trace.skipped_at or "format", **common)
+    if trace.stage("search").status == "failed":
+        sentence = f"{wanted.name} did not arrive: the search failed, {trace.reason}."
+        return Explanation(wanted.content, False, sentence, "search", **common)
     return Explanation(wanted.content, False, _cut(wanted, hit, hits, trace), "search", **common)
 
 
@@ -247,10 +270,12 @@ def _cut(wanted: _Wanted, hit: Hit, hits: Sequence[Hit], trace: InjectionTrace) 
             f"asked for."
         )
     if hit.rank <= limit:
-        before = ", ".join(dict.fromkeys(repr(other.store) for other in hits if other.kept))
+        before = [other.store for other in hits if other.kept and other.store != hit.store]
+        names = ", ".join(map(repr, dict.fromkeys(before)))
+        took = "filled the" if len(before) == limit else f"took {len(before)} of the"
         return (
-            f"{wanted.name} did not arrive: rank {hit.rank} in {hit.store!r}, but {before}, registered before it, "
-            f"filled the {counted(limit, 'place')}."
+            f"{wanted.name} did not arrive: rank {hit.rank} in {hit.store!r}, but {names}, registered before it, "
+            f"{took} {counted(limit, 'place')}."
         )
     return f"{wanted.name} did not arrive: rank {hit.rank}, limit {limit}."
 
@@ -264,27 +289,35 @@ def _unmatched(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrace) -
         names = "; ".join(f"{answer.store.name!r} raised {answer.error!r}" for answer in failed)
         sentence = f"{wanted.name} did not arrive: store {names}."
         return Explanation(wanted.content, False, sentence, "search", limit=limit)
-    missing = _missing(manager, trace.query, wanted.content)
+    missing = _missing(manager, wanted.store, trace.query, wanted.content)
     if wanted.store is not None:
-        words = ", ".join(missing) or "nothing"
-        sentence = f"{wanted.name} did not arrive: it shares no word with the query. Searched: {words}."
+        sentence = f"{wanted.name} did not arrive: {_not_matched(manager, wanted, trace.query, missing)}"
         return Explanation(wanted.content, False, sentence, "search", limit=limit, missing=missing)
     sentence = f"{wanted.name} did not arrive: no store here holds it, as far as they can be searched."
     return Explanation(wanted.content, False, sentence, "store", limit=limit, missing=missing)
 
 
-def _missing(manager: MemoryManager, query: str, content: str) -> tuple[str, ...]:
-    tokenizer = tokenizer_of(manager.stores[0])
+def _not_matched(manager: MemoryManager, wanted: _Wanted, query: str, missing: Sequence[str]) -> str:
+    store = next(store for store in manager.stores if store.name == wanted.store)
+    if not callable(getattr(store, "tokenizer", None)) or matched_tokens(store, query, wanted.content):
+        return f"{wanted.store!r} does not return it for this query."
+    words = ", ".join(missing) or "nothing"
+    return f"it shares no word with the query. Searched: {words}."
+
+
+def _missing(manager: MemoryManager, store: str | None, query: str, content: str) -> tuple[str, ...]:
+    holder = next((held for held in manager.stores if held.name == store), manager.stores[0])
+    tokenizer = tokenizer_of(holder)
     lost = set(tokenizer(query)) - set(tokenizer(content))
     return tuple(sorted(lost, key=lambda token: (query.lower().find(token), token)))
 
 
-def _changes(settings: Injection, found: Explanation) -> Iterator[tuple[str, dict[str, Any]]]:
+def _changes(settings: Injection, needed: int | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """Changes worth trying, each in words and as injection keys."""
     if settings.trigger != "everyTurn":
         yield "trigger everyTurn", {"trigger": "everyTurn"}
-    if found.rank is not None and settings.max_entries < found.rank <= MAX_ENTRIES_TRIED:
-        yield f"max_entries {found.rank}", {"max_entries": found.rank}
+    if needed is not None and settings.max_entries < needed <= MAX_ENTRIES_TRIED:
+        yield f"max_entries {needed}", {"max_entries": needed}
     named = {
         "query: the last two messages": last_two_messages,
         "query: the latest message without stop words": latest_without_stop_words,
@@ -305,19 +338,17 @@ def _fits(change: dict[str, Any], before: InjectionTrace) -> bool:
     return not change.keys() & {"trigger", "format"}
 
 
-async def _suggestions(
+async def _tried(
     manager: MemoryManager,
     wanted: _Wanted,
     messages: Sequence[Message],
     settings: Injection,
-    found: Explanation,
+    changes: Sequence[tuple[str, dict[str, Any]]],
     before: InjectionTrace,
     given: dict[str, Any],
 ) -> Any:
     present = {(hit.store, hit.content) for hit in before.hits if hit.kept} if before.injected else set()
-    for words, change in _changes(settings, found):
-        if not _fits(change, before):
-            continue
+    for words, change in changes:
         trace = await run_injection(manager.stores, messages, replace(settings, **change), **given)
         kept = [hit for hit in trace.hits if hit.kept]
         place = next((at for at, hit in enumerate(kept, 1) if wanted.is_hit(hit)), None)

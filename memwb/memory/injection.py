@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 from typing import Any
 
-from .._text import counted, quoted
-from ..errors import MemwbError, StoresFailedError
+from .._text import counted, quoted, visible
+from ..errors import BrokenStoreError, MemwbError, StoresFailedError
 from .messages import copied, fold, is_user_turn, latest, text
 from .search import StoreAnswer, ask_stores
 from .settings import Injection
@@ -104,7 +104,7 @@ async def _ended(name: StageName, step: Callable[[], Awaitable[str]]) -> Stage:
 
 
 def _sentence(error: Exception) -> str:
-    message = str(error)
+    message = visible(str(error))
     if isinstance(error, MemwbError):
         return message
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
@@ -159,6 +159,9 @@ async def _search(run: _Run) -> str:
     run.answers = await ask_stores(run.stores, run.query, [limit] * len(run.stores))
     found = [entry for answer in run.answers for entry in answer.entries]
     failed = [answer for answer in run.answers if answer.error is not None]
+    for answer in failed:
+        if isinstance(answer.error, BrokenStoreError):  # it ends the SDK's search, the other stores' entries included
+            raise answer.error
     if not found and failed:
         raise StoresFailedError({answer.store.name: answer.error for answer in failed if answer.error is not None})
     if not found:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._text import visible
 from ..errors import AggregateMemoryError, ConfigError, StoreNotFoundError
 from .extraction.resolve import resolve_extraction
 from .injection import Call, run_injection
@@ -32,10 +33,9 @@ from .types import (
     Placement,
     has_method,
 )
+from .writes import AcceptedWrites
 
 if TYPE_CHECKING:
-    import asyncio
-
     from .explain import Explanation
 
 _log = logging.getLogger("memwb.memory")
@@ -67,14 +67,13 @@ class MemoryManager:
         self._extraction = {store.name: found for store in self._stores if (found := resolve_extraction(store))}
         self._add_stores = [store for store in self._stores if store.writable and has_method(store, "add")]
         self._injection = resolve_injection(injection)
-        self._accepted: list[tuple[str, list[str]]] = []  # writes answered with "accepted" and not yet made
-        self._writing: set[asyncio.Task[None]] = set()
+        self._accepted = AcceptedWrites(self._make_write)
         self.host_placement: Placement | None = None
         """Where the installed SDK puts the block, when this manager stands for one of its agents."""
         self._tools = self._build_tools(search_tool_config, add_tool_config)
 
     def __repr__(self) -> str:
-        return f"MemoryManager({', '.join(store.name for store in self._stores)})"
+        return f"MemoryManager({', '.join(visible(store.name) for store in self._stores)})"
 
     @property
     def stores(self) -> tuple[Any, ...]:
@@ -133,6 +132,13 @@ class MemoryManager:
         """
         given: Mapping[str, Any] = options or {}
         refuse_unknown(given, ("stores", "metadata"), "MemoryManager: add")
+        metadata = given.get("metadata")
+        if metadata is not None and not isinstance(metadata, dict):
+            raise ConfigError(
+                f"MemoryManager: metadata must be a dict or None, not {metadata!r}. Nothing was written.",
+                key="metadata",
+                value=metadata,
+            )
         stores = self._add_stores if given.get("stores") is None else self._writable(given["stores"])
         if not stores:
             raise ConfigError(
@@ -143,7 +149,7 @@ class MemoryManager:
         import asyncio
 
         outcomes = await asyncio.gather(
-            *(store.add(content, given.get("metadata")) for store in stores), return_exceptions=True
+            *(_written(store, content, metadata) for store in stores), return_exceptions=True
         )
         failed = {
             store.name: outcome
@@ -239,38 +245,22 @@ class MemoryManager:
 
         A write whose event loop ends before it was made stays accepted, and the next flush makes it.
         """
-        import asyncio
-
-        write = (content, stores)
-        self._accepted.append(write)
-        task = asyncio.get_running_loop().create_task(self._write(write))
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
-
-    async def _write(self, write: tuple[str, list[str]]) -> None:
-        content, stores = write
-        try:
-            await self.add(content, {"stores": stores})
-        except Exception as error:
-            _log.warning("an accepted memory could not be stored: %s", error)
-        if write in self._accepted:  # not reached when the task is cancelled: the write is still owed
-            self._accepted.remove(write)
+        self._accepted.accept(content, stores)
 
     async def flush(self) -> None:
         """Make the accepted writes that are still open and wait for those under way; failures are logged only."""
-        import asyncio
+        await self._accepted.flush()
 
-        while True:
-            loop = asyncio.get_running_loop()
-            here = [task for task in self._writing if not task.done() and task.get_loop() is loop]
-            if here:
-                await asyncio.gather(*here, return_exceptions=True)
-            elif self._accepted:
-                await self._write(self._accepted[0])
-            else:
-                return
+    async def _make_write(self, content: str, stores: list[str]) -> None:
+        await self.add(content, {"stores": stores})
 
     def _named(self, names: Sequence[str]) -> list[Any]:
+        if isinstance(names, str):
+            raise ConfigError(
+                f"MemoryManager: stores must be a list of names, not the text {names!r}; write [{names!r}].",
+                key="stores",
+                value=names,
+            )
         by_name = {store.name: store for store in self._stores}
         for name in names:
             if name not in by_name:
@@ -298,13 +288,22 @@ class MemoryManager:
             if not self._add_stores:
                 raise ConfigError("MemoryManager: add_tool_config is on but no writable store has an add method.")
             scope = add_config.get("stores")
-            names = None if scope is None else [given if isinstance(given, str) else given.name for given in scope]
-            stores = self._add_stores if names is None else self._writable(names, "add_tool_config store")
+            stores = self._add_stores if scope is None else self._writable(_names(scope), "add_tool_config store")
             tools.append(add_tool(self, add_config, stores))  # type: ignore[arg-type]
         for store in self._stores:
             if has_method(store, "get_tools"):
                 tools.extend(store.get_tools())
         return tools
+
+
+def _names(stores: Any) -> Any:
+    """Return the names of stores that are given by name or as stores; a text is left for :meth:`_named` to refuse."""
+    return stores if isinstance(stores, str) else [given if isinstance(given, str) else given.name for given in stores]
+
+
+async def _written(store: Any, content: str, metadata: Any) -> None:
+    """Write to one store; that an ``add`` fails before there is anything to await is a failed write like any other."""
+    await store.add(content, metadata)
 
 
 def _tool_config(value: Any, where: str, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
@@ -337,6 +336,12 @@ def _checked_stores(stores: Sequence[Any]) -> list[Any]:
         if store.writable and not (has_method(store, "add") or has_method(store, "add_messages")):
             raise ConfigError(
                 f"MemoryManager: store {store.name!r} is writable but has no add or add_messages method.", key="stores"
+            )
+        if store.max_search_results is not None:
+            at_least_one(
+                store.max_search_results,
+                f"MemoryManager: store {store.name!r}: max_search_results",
+                "max_search_results",
             )
         seen[store.name] = store
         _refuse_shared_file(store, files)

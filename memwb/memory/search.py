@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from ..errors import BrokenStoreError
 from .types import MemoryEntry, identified
 
 _log = logging.getLogger("memwb.memory")
@@ -56,8 +57,7 @@ async def ask_stores(stores: Sequence[Any], query: str, limits: Sequence[int]) -
 async def _ask(store: Any, query: str, limit: int) -> StoreAnswer:
     started = perf_counter()
     try:
-        found = await store.search(query, {"max_search_results": limit})
-        entries = tuple(_attributed(entry, store.name) for entry in found)
+        entries = _read(await _begun(store, query, limit), store.name)
     except BaseException as error:
         if not _is_the_stores_own(error):
             raise
@@ -66,7 +66,27 @@ async def _ask(store: Any, query: str, limit: int) -> StoreAnswer:
     return StoreAnswer(store, limit, entries, seconds=perf_counter() - started)
 
 
+def _begun(store: Any, query: str, limit: int) -> Any:
+    """Call the store's search and return what there is to await."""
+    try:
+        pending = store.search(query, {"max_search_results": limit})
+    except Exception as error:
+        raise BrokenStoreError(store.name, f"raised {error!r} before it could be awaited") from error
+    if not hasattr(pending, "__await__"):
+        raise BrokenStoreError(store.name, f"returned {type(pending).__name__}, nothing to await")
+    return pending
+
+
+def _read(found: Any, store_name: str) -> tuple[MemoryEntry, ...]:
+    try:
+        return tuple(_attributed(entry, store_name) for entry in found)
+    except Exception as error:
+        raise BrokenStoreError(store_name, f"returned something unreadable ({error})") from error
+
+
 def _attributed(entry: Any, store_name: str) -> MemoryEntry:
+    if not isinstance(entry.content, str):
+        raise TypeError(f"an entry's content is {type(entry.content).__name__}, no text")
     named = MemoryEntry(content=entry.content, store_name=store_name, metadata=entry.metadata)
     return identified(named, getattr(entry, "id", None))
 

@@ -170,7 +170,7 @@ async def _add_all(manager: MemoryManager, entries: Sequence[str], targets: list
     )
     failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     if failures:
-        causes = [cause for failure in failures for cause in getattr(failure, "errors", None) or [failure]]
+        causes = [cause for failure in failures for cause in _leaves(failure)]
         stores = [name for failure in failures for name in getattr(failure, "stores", ())]
         raise AggregateMemoryError(
             f"MemoryManager: {len(failures)} of {len(entries)} entries could not be stored: "
@@ -178,6 +178,14 @@ async def _add_all(manager: MemoryManager, entries: Sequence[str], targets: list
             causes,
             list(dict.fromkeys(stores)),
         )
+
+
+def _leaves(failure: BaseException) -> list[BaseException]:
+    """Return the causes inside an aggregate of failures, however deep; a plain failure is its own cause."""
+    causes = getattr(failure, "errors", None)
+    if not isinstance(causes, list) or not causes:
+        return [failure]
+    return [leaf for cause in causes for leaf in _leaves(cause)]
 
 
 def in_scope(tool: str, names: list[str], requested: Sequence[str] | None) -> list[str]:

@@ -234,7 +234,7 @@ def make_hit(store: Any, rank: int, entry: MemoryEntry, query: str, *, kept: boo
 
     ``below`` marks an entry that the injection never saw, since the store was asked for fewer.
     """
-    score = (entry.metadata or {}).get(RELEVANCE_SCORE)
+    score = entry.metadata.get(RELEVANCE_SCORE) if isinstance(entry.metadata, dict) else None
     return Hit(
         store=store.name,
         rank=rank,

@@ -1,0 +1,161 @@
+"""Writes that were answered with "accepted" are made, whatever becomes of the loop they began on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memwb.bridge
+import memwb.memory
+from memwb.memory import MemoryManager
+from tests.memory.stores import AddStore
+
+
+def fire_and_forget(store: AddStore) -> tuple[MemoryManager, Any]:
+    manager = MemoryManager([store], add_tool_config={"wait_for_writes": False}, search_tool_config=False)
+    return manager, manager.tools[0]
+
+
+async def test_the_answer_comes_before_the_write_and_flush_waits_for_it() -> None:
+    store = AddStore("home", seconds=0.05)
+    manager, add = fire_and_forget(store)
+    assert await add({"entries": ["tea", "milk"]}) == {"accepted": 2}
+    assert store.writes == []
+    await manager.flush()
+    assert store.writes == [("tea", None), ("milk", None)]
+
+
+async def test_writes_are_made_without_a_flush_while_the_loop_goes_on() -> None:
+    store = AddStore("home")
+    _, add = fire_and_forget(store)
+    await add({"entries": ["tea"]})
+    await asyncio.sleep(0.05)
+    assert store.writes == [("tea", None)]
+
+
+async def test_accepted_writes_run_at_the_same_time() -> None:
+    store = AddStore("home", seconds=0.1)
+    manager, add = fire_and_forget(store)
+    await add({"entries": [f"tea {at}" for at in range(20)]})
+    await asyncio.wait_for(manager.flush(), 0.5)
+    assert len(store.writes) == 20
+
+
+async def test_a_write_that_fails_is_logged_and_flush_does_not_raise(caplog: Any) -> None:
+    manager, add = fire_and_forget(AddStore("home", refuses=["tea"]))
+    with caplog.at_level(logging.WARNING, "memwb.memory"):
+        await add({"entries": ["tea"]})
+        await manager.flush()
+    assert "an accepted memory could not be stored: MemoryManager: writing to home failed" in caplog.text
+    await manager.flush()  # it is given up, not tried for ever
+
+
+def test_b03_an_accepted_write_survives_the_end_of_its_loop() -> None:
+    store = AddStore("home", seconds=0.3)
+    manager, add = fire_and_forget(store)
+    assert asyncio.run(add({"entries": ["tea"]})) == {"accepted": 1}
+    assert store.writes == []  # the loop is gone, and the write with it
+    asyncio.run(manager.flush())
+    assert store.writes == [("tea", None)]
+    asyncio.run(manager.flush())
+    assert store.writes == [("tea", None)]
+
+
+def test_b03_flush_on_the_same_loop_makes_it_before_that_loop_ends() -> None:
+    store = AddStore("home", seconds=0.3)
+    manager, add = fire_and_forget(store)
+
+    async def cell() -> None:
+        assert await add({"entries": ["tea"]}) == {"accepted": 1}
+        await manager.flush()
+
+    asyncio.run(cell())
+    assert store.writes == [("tea", None)]
+
+
+def test_b03_a_flush_of_another_thread_waits_instead_of_writing_twice() -> None:
+    store = AddStore("home", seconds=0.3)
+    manager, add = fire_and_forget(store)
+    accepted = threading.Event()
+
+    async def first() -> None:
+        await add({"entries": ["tea"]})
+        accepted.set()
+        await asyncio.sleep(0.6)
+
+    thread = threading.Thread(target=lambda: asyncio.run(first()))
+    thread.start()
+    assert accepted.wait(5)
+    asyncio.run(manager.flush())
+    assert store.writes == [("tea", None)]
+    thread.join()
+    assert store.writes == [("tea", None)]
+
+
+def test_b03_a_loop_that_stood_still_does_not_write_again_when_it_goes_on() -> None:
+    store = AddStore("home", seconds=0.1)
+    manager, add = fire_and_forget(store)
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(add({"entries": ["tea"]}))
+        asyncio.run(manager.flush())
+        assert store.writes == [("tea", None)]
+        loop.run_until_complete(asyncio.sleep(0.3))
+        assert store.writes == [("tea", None)]
+    finally:
+        loop.close()
+
+
+async def test_b03_flushes_at_the_same_time_write_once() -> None:
+    store = AddStore("home", seconds=0.05)
+    manager, add = fire_and_forget(store)
+    await add({"entries": ["tea"]})
+    await asyncio.gather(*(manager.flush() for _ in range(5)))
+    assert store.writes == [("tea", None)]
+
+
+async def test_equal_texts_accepted_twice_are_written_twice() -> None:
+    store = AddStore("home", seconds=0.01)
+    manager, add = fire_and_forget(store)
+    await add({"entries": ["tea", "tea"]})
+    await manager.flush()
+    assert store.writes == [("tea", None), ("tea", None)]
+
+
+async def test_a_flush_that_is_given_up_leaves_the_write_under_way() -> None:
+    store = AddStore("home", seconds=0.1)
+    manager, add = fire_and_forget(store)
+    await add({"entries": ["tea"]})
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(manager.flush(), 0.01)
+    await asyncio.sleep(0.2)
+    assert store.writes == [("tea", None)]
+
+
+async def test_b24_in_a_running_loop_everything_is_awaited_and_nothing_warns() -> None:
+    store = AddStore("home")
+    manager, add = fire_and_forget(store)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert await manager.search("tea") == []
+        await add({"entries": ["tea"]})
+        await manager.add("milk")
+        await manager.flush()
+        await manager.init_agent(object())
+        assert len((await manager.inject([{"role": "user", "content": [{"text": "tea"}]}]))[0]["content"]) == 2
+        await manager.why("milk", [])
+    assert sorted(content for content, _ in store.writes) == ["milk", "tea"]
+
+
+@pytest.mark.parametrize("package", [memwb.memory, memwb.bridge], ids=lambda package: package.__name__)
+def test_b24_no_module_starts_a_loop_or_patches_one(package: Any) -> None:
+    folder = Path(package.__file__).parent
+    sources = {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
+    starts = ("asyncio.run(", "run_until_complete", "new_event_loop", "set_event_loop", "nest_asyncio")
+    assert [(name, word) for name, source in sources.items() for word in starts if word in source] == []
