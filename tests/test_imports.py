@@ -41,7 +41,9 @@ def test_memwb_itself_loads_nothing_but_the_standard_library():
 
 
 def test_a_store_loads_no_widget_and_no_frame():
-    assert loaded_by("from memwb import TestMemoryStore, MemoryManager, datasets") & {"pandas", "ipywidgets"} == set()
+    loaded = loaded_by("from memwb import TestMemoryStore, MemoryManager, datasets, testing")
+
+    assert loaded & {"pandas", "ipywidgets", "pytest"} == set()
 
 
 @pytest.mark.parametrize(

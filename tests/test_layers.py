@@ -30,6 +30,7 @@ ANYWHERE = {"orjson"}
 # A method that returns its object as a DataFrame, such as `trace.to_frame()`, asks `frames` for it when it is called.
 ON_REQUEST = {"frames"}
 INSIDE_FUNCTIONS = {"pandas", "matplotlib", "filelock", "tqdm"}  # heavy, or not always installed
+TEST_RUNNER = "pytest"
 SDK = "strands"
 SDK_HOME = "bridge/strands.py"
 
@@ -175,8 +176,12 @@ def test_the_sdk_is_imported_by_its_bridge_alone_inside_functions():
     assert told(elsewhere) == []
 
 
+def test_only_the_tools_for_tests_import_the_test_runner():
+    assert told([one for one in FOREIGN if one.top == TEST_RUNNER and one.importer != "testing"]) == []
+
+
 def test_nothing_else_is_imported():
-    known = UI | ANYWHERE | INSIDE_FUNCTIONS | {SDK}
+    known = UI | ANYWHERE | INSIDE_FUNCTIONS | {SDK, TEST_RUNNER}
 
     assert told([one for one in FOREIGN if one.top not in known]) == []
 

@@ -14,6 +14,7 @@ pytest.importorskip("nbval", reason="Notebooks are tested with nbval, of the ext
 
 from nbformat import v4, write
 
+import memwb
 from tests.jupyter_env import FOLDERS
 
 PROJECT = Path(__file__).parents[1]
@@ -84,3 +85,7 @@ def test_kernels_see_nothing_of_the_persons_own_jupyter(tested):
 
 def test_this_very_run_is_isolated_as_well():
     assert [name for name in FOLDERS if not Path(os.environ[name]).is_dir()] == []
+
+
+def test_the_rules_that_users_get_are_those_of_the_notebooks():
+    assert memwb.testing.sanitize_file().read_text() == (PROJECT / "notebooks" / "nbval_sanitize.cfg").read_text()
