@@ -41,6 +41,8 @@ class Workbench(ipywidgets.VBox):
         ConfigError: The source, a message or a setting cannot be taken.
     """
 
+    _closed = True  # until it is made: ipywidgets closes a widget whose __init__ failed, too
+
     def __init__(
         self,
         source: Any = None,
@@ -83,7 +85,7 @@ class Workbench(ipywidgets.VBox):
 
         Args:
             **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),
-                messages. None brings back an injection setting's default.
+                messages. None brings back a setting's default, and all stores.
 
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
