@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .code import Problem
-from .state import Preview, WorkbenchState
+from .preview import Preview
+from .state import WorkbenchState
 
 __all__ = ["Preview", "Problem", "WorkbenchState"]

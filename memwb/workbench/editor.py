@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .code import TEMPLATES, IncompleteError, Problem, build, check, file_name, problem_of, source_of
@@ -22,7 +23,7 @@ class Slot:
         source: The editor's text.
         problem: The mistake in the text, or the last failure of the callback in force.
         ahead: Whether the text is newer than the callback in force.
-        printed: What the callback printed last, a line an item.
+        printed: What the text printed when it was put in force and the callback when it ran last, a line an item.
         version: Grows when the text changes by anything but typing, so that an editor knows when to show it anew.
     """
 
@@ -31,6 +32,9 @@ class Slot:
         self.printed: list[str] = []
         self.version = 0
         self._undo: list[str] = []
+        self._refused: str | None = None  # a text that did not run: not run again until it is changed
+        self._printed_first = 0  # lines printed while the text was put in force
+        self._listening = False
         self._base: dict[str, Any] = {}
         self._first_line = 1
         self._filename = file_name(name)
@@ -53,15 +57,18 @@ class Slot:
 
     def type(self, source: str) -> None:
         """Take the editor's text as it is typed; it is checked, and never run here."""
-        if source == self.source:
-            return
-        self.source, self.ahead = source, True
+        if source != self.source:
+            self.give(source)
+
+    def give(self, source: str) -> None:
+        """Take a text as :meth:`type` does; one that is there already is tried again."""
+        self.source, self.ahead, self._refused = source, True, None
         self.problem = self._mistake()
 
     @property
     def ready(self) -> bool:
-        """Whether the text is ahead and complete, so that it can be put in force."""
-        return self.ahead and self._mistake() is None
+        """Whether the text is ahead and complete, so that it can be put in force; one that did not run is not."""
+        return self.ahead and self.source != self._refused and self._mistake() is None
 
     async def apply(self, seconds: float) -> bool:
         """Put the editor's text in force if it is complete; return whether it is.
@@ -69,18 +76,33 @@ class Slot:
         Blank text stands for the default. The callback in force stays when the text does not run.
         """
         source = self.source
+        self.printed.clear()
+        self._printed_first = 0
         if not source.strip():
             self.function, self.problem, self.ahead = None, None, False
             return True
-        self.printed.clear()
         try:
+            self._listening = True
             function = await build(self.name, source, {**self._base, "print": self._print}, seconds)
         except IncompleteError as error:
-            self.problem = error.problem
+            if self.source == source:
+                self.problem, self._refused = error.problem, source
             return False
+        finally:
+            self._listening, self._printed_first = False, len(self.printed)
         self.function, self.problem, self.ahead = function, None, self.source != source
         self._first_line, self._filename = 1, file_name(self.name)
         return True
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Log what the callback prints in this run in place of what it printed in the one before."""
+        del self.printed[self._printed_first :]
+        self._listening = True
+        try:
+            yield
+        finally:
+            self._listening = False
 
     def undo(self) -> bool:
         """Bring back the text that was there before a function from a cell replaced it; it is not run yet."""
@@ -119,6 +141,8 @@ class Slot:
         self.version += 1
 
     def _print(self, *values: Any, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
+        if not self._listening:
+            return  # a run that only tries something out
         text = (" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end)
         self.printed.extend(text.splitlines())
         del self.printed[:-_PRINTED_LINES]

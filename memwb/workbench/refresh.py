@@ -53,7 +53,7 @@ class Refresher:
 
     @property
     def overtaken(self) -> bool:
-        """Whether the refresh that asks is no longer the newest: a store may swallow its cancellation and let it go on."""
+        """Whether the refresh that asks is no longer the newest: it goes on where a store swallowed its end."""
         return asyncio.current_task() is not self._task
 
     def request(self, pause: float = 0.0) -> None:

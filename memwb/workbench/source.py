@@ -52,8 +52,9 @@ def open_source(source: Any = None) -> Source:
     if source is None:
         return _demo()
     if isinstance(source, MemoryManager):
-        injection = source.injection or False
-        return Source(list(source.stores), injection, placement=source.host_placement)
+        opened = _stores(list(source.stores))
+        opened.injection, opened.placement = source.injection or False, source.host_placement
+        return opened
     if isinstance(source, str | os.PathLike):
         return Source([_file_store(Path(source))])
     if hasattr(source, "columns") and hasattr(source, "iloc"):
@@ -186,5 +187,7 @@ def _check_message(at: int, item: Any) -> None:
         fault = f"has the role {item.get('role')!r}; it must be 'user' or 'assistant'"
     elif not isinstance(item.get("content"), list) or not all(isinstance(block, dict) for block in item["content"]):
         fault = "needs 'content' as a list of blocks, such as [{'text': 'hello'}]"
+    elif wrong := [block["text"] for block in item["content"] if not isinstance(block.get("text", ""), str)]:
+        fault = f"has a text block that holds {type(wrong[0]).__name__}, not text"
     if fault:
         raise ConfigError(f"Workbench: message {at} {fault}.", key="messages", value=item)

@@ -3,52 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from .._text import counted
 from ..errors import ConfigError, MemwbError, StaleTraceError, nearest
-from ..memory import Explanation, Hit, InjectionTrace, MemoryInjectionConfig, MemoryManager, Message, ranking_of
-from ..memory.explain import explain, matching
+from ..memory import Explanation, Hit, InjectionTrace, MemoryInjectionConfig, MemoryManager, Message
+from ..memory.explain import explain
 from ..memory.messages import model_calls
 from ..memory.settings import Injection, at_least_one, check_injection_value, resolve_injection
 from .editor import NAMES, Slot
 from .entries import EntriesState
 from .limit import TIME_LIMIT, limited
+from .preview import Preview, Question
 from .refresh import PAUSE, Refresher
 from .source import open_source, read_messages
-
-SHOWN_HITS = 50
-"""Hits of each store that the screen shows; how many more matched is said."""
 
 SETTINGS = ("max_entries", "trigger", "query", "format", "placement", "stores", "call", "messages")
 _INJECTION = ("max_entries", "trigger", "query", "format", "placement")
 
 Unset: Any = object()
 """Stands for an argument that was left out, where None has a meaning."""
-
-
-@dataclass(frozen=True)
-class Preview:
-    """What one set of settings gives at one model call.
-
-    Attributes:
-        trace: The injection.
-        hits: What the stores hold for the query, below the cut too: the first 50 of each store.
-        matching: How many entries match in all; None where a store cannot say.
-        entries: How many entries the stores hold; None where a store cannot list.
-        explanation: Why the entry that is looked for arrived or not; None when none is looked for.
-        wanted: Texts or ids of the entries that should arrive.
-    """
-
-    trace: InjectionTrace
-    hits: tuple[Hit, ...] = ()
-    matching: int | None = None
-    entries: int | None = None
-    explanation: Explanation | None = None
-    wanted: tuple[str, ...] = ()
 
 
 class WorkbenchState:
@@ -182,7 +160,7 @@ class WorkbenchState:
 
         Args:
             **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),
-                messages. None brings back an injection setting's default.
+                messages. None brings back a setting's default, and all stores.
 
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
@@ -232,7 +210,17 @@ class WorkbenchState:
             return default if value is None else check_injection_value(key, value, "Workbench: ")
         if key == "messages":
             return read_messages(value)
-        names = [value] if isinstance(value, str) else list(value)
+        return self._checked_stores(value)
+
+    def _checked_stores(self, value: Any) -> tuple[str, ...]:
+        if value is None:
+            return tuple(store.name for store in self.source.stores)
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, Iterable):
+            raise ConfigError(
+                f"Workbench: stores must be names of stores, in order, not {value!r}.", key="stores", value=value
+            )
+        names = tuple(names)
         self._manager_for(names)
         return tuple(dict.fromkeys(names))
 
@@ -259,7 +247,7 @@ class WorkbenchState:
 
         A source with a mistake changes nothing: the mistake is ``slots[name].problem``. Blank text is the default.
         """
-        self.slots[name].type(source)
+        self.slots[name].give(source)
         self.changed()
         await self.settled()
         return self.trace
@@ -324,9 +312,9 @@ class WorkbenchState:
         by_name = {store.name: store for store in self.source.stores}
         chosen = self.store_names if names is None and hasattr(self, "store_names") else names
         for name in chosen or ():
-            if name not in by_name:
+            if not isinstance(name, str) or name not in by_name:
                 raise ConfigError(
-                    f"Workbench: no store {name!r}; the stores are {', '.join(by_name)}.{nearest(name, by_name)}",
+                    f"Workbench: no store {name!r}; the stores are {', '.join(by_name)}.{nearest(str(name), by_name)}",
                     key="stores",
                     value=name,
                     allowed=tuple(by_name),
@@ -351,29 +339,23 @@ class WorkbenchState:
         asyncio.get_running_loop().call_soon(self._publish)
 
     async def _previewed(self) -> Preview:
-        manager, settings, messages = self._manager_for(None), self.settings, list(self.seen)
-        trace = await manager.trace_injection(
-            messages, settings.config() if settings else False, call=self._call_limited
+        question = Question(
+            self._manager_for(None),
+            list(self.seen),
+            self.settings,
+            looked_for=self.looked_for,
+            expected=self.expected,
+            listings=self.source.listings,
         )
-        hits: tuple[Hit, ...] = ()
-        found: int | None = 0
-        if trace.query and trace.stage("search").status != "not reached":
-            hits = await ranking_of(manager, trace.query, SHOWN_HITS, trace=trace)
-            found = await _sum(matching(store, trace.query) for store in manager.stores)
-        listed = [self.source.listings.get(store.name, store) for store in manager.stores]
-        total = await _sum(_count(store) for store in listed)
-        target = self.looked_for or await self._first_missing(trace)
-        explanation = None
-        if target:
-            explanation = await explain(manager, target, messages, settings, trace=trace, call=self._call_limited)
-        wanted = (self.looked_for,) if self.looked_for else self.expected
-        return Preview(trace, hits, found, total, explanation, wanted)
+        return await question.answer(self._call_limited, self._listening())
 
-    async def _first_missing(self, trace: InjectionTrace) -> str:
-        """Choose, of the entries that should arrive, the first that does not; the first one when all do."""
-        arrived = [hit for hit in trace.hits if hit.kept] if trace.injected else []
-        missing = [item for item in self.expected if not any(item in (hit.id, hit.content) for hit in arrived)]
-        return next(iter((*missing, *self.expected)), "")
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Log what the callbacks print."""
+        with ExitStack() as slots:
+            for slot in self.slots.values():
+                slots.enter_context(slot.listening())
+            yield
 
     def _blame(self, trace: InjectionTrace) -> None:
         for name in NAMES:
@@ -412,21 +394,3 @@ def _checked_call(value: Any, calls: int) -> int:
             f"Workbench: call is {call}; this conversation has {counted(calls, 'model call')}.", key="call", value=value
         )
     return call
-
-
-async def _sum(counts: Any) -> int | None:
-    """Add what can be counted; None when one of the stores cannot say."""
-    total = 0
-    for count in list(counts):
-        try:
-            number = await count
-        except Exception:  # a store that fails is named by the trace; here it only cannot be counted
-            number = None
-        if number is None:
-            return None
-        total += number
-    return total
-
-
-async def _count(store: Any) -> int | None:
-    return await store.count() if hasattr(store, "count") and hasattr(store, "page") else None

@@ -78,13 +78,16 @@ def test_a_mistake_is_told_with_its_line(source, problem):
         "query = lambda context: 'E'",
         "def first(context): return 'a'\n\ndef other(context): return first(context)",
         "from math import *\ndef query(context): return str(floor(2.5))",
-        "import re, os.path as p\ndef query(context):\n    return p.join(re.sub('a', 'b', 'c'), *[x for x in 'ab' if x])",
+        "import re, os.path as p\ndef query(c):\n    return p.join(re.sub('a', 'b', 'c'), *[x for x in 'ab' if x])",
         "def query(context):\n    global seen\n    seen = 1\n    return str(seen)",
-        "class A:\n    size = 1\n    double = size * 2\n    def text(self): return __class__.__name__\ndef query(context): return A().text()",
-        "def query(context, **kwargs):\n    try:\n        return context.messages[0]\n    except (KeyError, IndexError) as e:\n        return repr(e)",
+        "class A:\n    size = 1\n    double = size * 2\n    def text(self): return __class__.__name__\n"
+        "def query(context): return A().text()",
+        "def query(context, **kwargs):\n    try:\n        return context.messages[0]\n"
+        "    except (KeyError, IndexError) as e:\n        return repr(e)",
         "def query(context):\n    def inner(n): return n and inner(n - 1)\n    return (lambda y: f'{y!r}')(inner(3))",
         "def query(context):\n    return [(a, b) for a in 'xy' for b in a if (c := b) and c]",
-        "def query(context):\n    match context.messages:\n        case [first, *rest]: return str(first)\n        case other: return str(other)",
+        "def query(context):\n    match context.messages:\n        case [first, *rest]: return str(first)\n"
+        "        case other: return str(other)",
         "def query(context):\n    return __name__ + str(__file__)",
         "import os\nfor n in range(2):\n    with open(os.devnull) as f: del n\ndef query(context): return str(f)",
         "def query(context: dict[str, int], *args: int) -> str | None:\n    x: int = 1\n    return str(x)",

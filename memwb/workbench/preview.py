@@ -1,0 +1,103 @@
+"""What one set of settings gives at one model call: the injection itself, and what lies below its cut."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..memory import Explanation, Hit, InjectionTrace, MemoryManager, Message, ranking_of
+from ..memory.explain import explain, matching
+from ..memory.injection import Call
+from ..memory.settings import Injection
+
+SHOWN_HITS = 50
+"""Hits of each store that the screen shows (more where max_entries is more); how many more matched is said."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What one set of settings gives at one model call.
+
+    Attributes:
+        trace: The injection.
+        hits: What the stores hold for the query, below the cut too: the first 50 of each store.
+        matching: How many entries match in all; None where a store cannot say.
+        entries: How many entries the stores hold; None where a store cannot list.
+        explanation: Why the entry that is looked for arrived or not; None when none is looked for.
+    """
+
+    trace: InjectionTrace
+    hits: tuple[Hit, ...] = ()
+    matching: int | None = None
+    entries: int | None = None
+    explanation: Explanation | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a preview is asked to show.
+
+    Attributes:
+        manager: Its stores are searched.
+        messages: The conversation before the model call.
+        settings: The injection settings, None where injection is off.
+        looked_for: The entry to explain, by a text that it holds or by its id; "" for none.
+        expected: Ids or texts of entries that should arrive; the first missing one is explained where none is looked
+            for.
+        listings: For a store that cannot list itself: a store over the same entries, by name.
+    """
+
+    manager: MemoryManager
+    messages: Sequence[Message]
+    settings: Injection | None
+    looked_for: str = ""
+    expected: Sequence[str] = ()
+    listings: dict[str, Any] = field(default_factory=dict)
+
+    async def answer(self, call: Call, log: AbstractContextManager[None]) -> Preview:
+        """Run the injection, and look at what it left out.
+
+        Args:
+            call: Runs the callbacks.
+            log: Entered for the injection itself, and not for what is only tried out.
+        """
+        manager, settings = self.manager, self.settings
+        with log:
+            trace = await manager.trace_injection(self.messages, settings.config() if settings else False, call=call)
+        hits: tuple[Hit, ...] = ()
+        found: int | None = 0
+        if settings and trace.query and trace.stage("search").status != "not reached":
+            hits = await ranking_of(manager, trace.query, max(SHOWN_HITS, settings.max_entries), trace=trace)
+            found = await _total(matching(store, trace.query) for store in manager.stores)
+        listed = [self.listings.get(store.name, store) for store in manager.stores]
+        entries = await _total(_count(store) for store in listed)
+        explanation = None
+        if target := self.looked_for or self._first_missing(trace):
+            explanation = await explain(manager, target, self.messages, settings, trace=trace, call=call)
+        return Preview(trace, hits, found, entries, explanation)
+
+    def _first_missing(self, trace: InjectionTrace) -> str:
+        """Choose, of the entries that should arrive, the first that does not; the first one when all do."""
+        arrived = [hit for hit in trace.hits if hit.kept] if trace.injected else []
+        missing = [item for item in self.expected if not any(item in (hit.id, hit.content) for hit in arrived)]
+        return next(iter((*missing, *self.expected)), "")
+
+
+async def _total(counts: Iterable[Awaitable[int | None]]) -> int | None:
+    """Add what can be counted; None when one of the stores cannot say."""
+    total = 0
+    for count in counts:
+        try:
+            number = await count
+        except Exception:  # a store that fails is named by the trace; here it only cannot be counted
+            return None
+        if number is None:
+            return None
+        total += number
+    return total
+
+
+async def _count(store: Any) -> int | None:
+    return await store.count() if hasattr(store, "count") and hasattr(store, "page") else None
