@@ -68,7 +68,7 @@ class Cell(str):
         cell.value = copied(value)
         return cell
 
-    def __getnewargs__(self) -> tuple[Any]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[Any]:
         return (self.value,)
 
     def __lt__(self, other: object) -> bool:
@@ -240,10 +240,10 @@ def _countable(values: list[Any]) -> list[Any]:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as it is unless it makes trouble alone: a text that no file takes, a number without a hash."""
+    """Return a value as it is unless it makes trouble alone: a text or a number that not every file takes."""
     if type(value) is str:
         return Cell(value) if not value.isascii() and _SURROGATES.search(value) else value
-    return Cell(value) if type(value) is Decimal and value.is_snan() else value
+    return Cell(value) if type(value) is Decimal and not value.is_finite() else value
 
 
 def _encodable(values: Iterable[Any]) -> bool:

@@ -9,6 +9,7 @@ import io
 import json
 import math
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
+import memwb
 from memwb.catalog import Record
 from memwb.errors import ConfigError
 from memwb.frames import Cell, frame, hits_frame, records_frame, records_from_frame
 from memwb.memory import Hit, MemoryEntry
+from memwb.stores import TestMemoryStore
 
 CASES = Path(__file__).parent / "cases"
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
@@ -338,6 +341,26 @@ class TestFrameOfAStore:
         held = [record(str(at), f"text {at}") for at in range(7)]
 
         assert records_from_frame(await frame(Page(held))) == held
+
+    async def test_b63_of_a_test_memory_store_gives_its_records_and_changes_no_file(self, tmp_path: Path) -> None:
+        store = TestMemoryStore(name="odd", path=str(tmp_path / "odd.json"))
+        # NaN, dates and decimals are refused, and so is a blank text.
+        storable = [
+            replace(each, content=each.content or "seven") for each in odd_records() if each.id not in ("4", "7")
+        ]
+        await store.add_many(storable)
+        before = (tmp_path / "odd.json").read_bytes()
+
+        back = records_from_frame(await frame(store))
+
+        assert back == await store.page(0, 100)
+        assert [(each.id, each.content, each.created_at, each.metadata) for each in back] == [
+            (each.id, each.content, each.created_at, each.metadata) for each in storable
+        ]
+        assert (tmp_path / "odd.json").read_bytes() == before
+
+    async def test_is_what_the_face_offers(self) -> None:
+        assert memwb.frame is frame
 
     async def test_of_a_store_that_cannot_list_is_refused_in_words(self) -> None:
         class Vectors:
