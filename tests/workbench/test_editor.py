@@ -107,7 +107,7 @@ async def test_b70_a_hanging_callback_costs_its_limit_and_the_next_text_works(ed
     assert isinstance(editor.trace.error, CallbackTimeoutError)
     await editor.give(A)
 
-    assert (editor.trace.text, time.monotonic() - started < 3) == ("A", True)
+    assert (editor.trace.text, time.monotonic() - started < 10) == ("A", True)
 
 
 async def test_b70_the_next_call_sees_the_entries_that_a_callback_cleared(editor):
@@ -207,12 +207,16 @@ async def test_a_text_that_goes_wrong_while_it_is_run_is_run_once():
 
 async def test_a_text_whose_module_hangs_is_stopped_and_costs_nothing_afterwards():
     state = bench()
-    await state.edit("query", "while True: pass\ndef query(context): return 'jazz'")
-    assert str(state.slots["query"].problem) == "CallbackTimeoutError: longer than 0.2 s; it was stopped"
+    await state.edit("query", "print('ran')\nwhile True: pass\ndef query(context): return 'jazz'")
+    slot = state.slots["query"]
+    assert (str(slot.problem), slot.printed) == (
+        "CallbackTimeoutError: longer than 0.2 s; it was stopped",
+        ["ran"],
+    )
+    slot.printed.clear()
 
-    started = time.monotonic()
     await state.set(max_entries=2)
-    assert time.monotonic() - started < 0.2
+    assert slot.printed == []
 
 
 async def test_a_failure_is_forgotten_when_the_callback_works_again():

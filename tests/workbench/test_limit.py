@@ -80,7 +80,7 @@ async def test_an_endless_loop_is_stopped_at_its_limit():
     with pytest.raises(CallbackTimeoutError, match=r"^longer than 0.1 s; it was stopped$") as caught:
         await limited(endless, seconds=0.1)
 
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 10
     assert (caught.value.seconds, caught.value.still_running) == (0.1, False)
     assert await until_none_runs() == []
 

@@ -241,8 +241,8 @@ async def test_ten_quick_changes_are_one_search_at_the_end():
     before, revision = len(store.searched), state.revision
 
     for limit in range(1, 11):
-        state.put(0.05, max_entries=limit)
-        await asyncio.sleep(0.001)
+        state.put(0.3, max_entries=limit)
+        await asyncio.sleep(0)
     await state.settled()
 
     assert ({limit for _, limit in store.searched[before:]}, state.revision) == ({10, 50}, revision + 1)
