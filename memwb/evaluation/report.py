@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "Summary"]
 
 _FAILURES_SHOWN = 3
+_WIDTH = 120  # of the lines below the table: about that of a table with four cut-offs
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,8 @@ class Report:
         return frame.rename_axis("setting")
 
     def __repr__(self) -> str:
-        return "\n".join([self._title(), "", *_aligned(self._header(), self._rows()), "", *self._legend()])
+        legend = [part for line in self._legend() for part in textwrap.wrap(line, _WIDTH, subsequent_indent="  ")]
+        return "\n".join([self._title(), "", *_aligned(self._header(), self._rows()), "", *legend])
 
     def _repr_html_(self) -> str:
         head = el("tr", "", *(el("th", "", name, scope="col") for name in self._header()))

@@ -17,13 +17,12 @@ SETTINGS = {
     "last two messages": {"query": callbacks.last_two_messages},
     "without stop words": {"query": callbacks.latest_without_stop_words},
     "everything": everything(),
-    "at random": at_random(),
 }
 
 
 @pytest.fixture(scope="module")
 def ikat() -> Report:
-    return asyncio.run(evaluate(datasets.load("ikat-demo"), SETTINGS))
+    return asyncio.run(evaluate(datasets.load("ikat-demo"), {**SETTINGS, "at random": at_random()}))
 
 
 @pytest.fixture(scope="module")

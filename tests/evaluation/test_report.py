@@ -46,10 +46,10 @@ setting       R@1    MRR  nDCG@1  reached  entries  tokens  stop words  idle ent
 default     0.500  0.500   0.500    0.500      1.7     670         60%           1.0           10
 <b>$x$</b>  0.000  0.000   0.000    0.000      0.0       0           -           0.0            0
 
-R, MRR, nDCG: of the full ranking; reached: share of the expected entries that came into the prompt; all means over \
-the cases that need memory.
-entries, tokens: mean size of the block; stop words: share of its entries that matched on stop words alone; idle: in \
-the cases that need none.
+R, MRR, nDCG: of the full ranking; reached: share of the expected entries that came into the prompt; all means over the
+  cases that need memory.
+entries, tokens: mean size of the block; stop words: share of its entries that matched on stop words alone; idle: in the
+  cases that need none.
 <b>$x$</b>: each case is the mean of 2 draws.
 <b>$x$</b>: 1 case failed and is in none of its means: a (search: store 'notes' raised OSError('<i>down</i>'))."""
 
@@ -112,8 +112,8 @@ def test_the_frame_has_one_row_a_setting_and_case() -> None:
 def test_many_failures_are_counted_and_the_first_are_named() -> None:
     report = Report("", (1,), {"mine": 1}, tuple(failure("mine", f"c{at}", "x" * 500) for at in range(10)))
 
-    last = repr(report).splitlines()[-1]
-    assert last.startswith("mine: 10 cases failed and are in none of its means: c0 (xxx")
+    last = repr(report)[repr(report).index("mine: 10") :]
+    assert last.startswith("mine: 10 cases failed and are in none of its means: c0")
     assert last.endswith("and 7 more.")
     assert len(last) < 500
     assert "  -  " in repr(report)
