@@ -84,7 +84,10 @@ def test_one_owners_part_can_be_loaded() -> None:
 def test_a_case_is_found_by_its_id() -> None:
     case = datasets.load("ikat-demo").case("2024-test/11/t4")
 
-    assert (case.owner, text(case.messages[-1])) == ("2024-test/11", "Tell me more about the last one, please... I am curious about the price too.")
+    assert (case.owner, text(case.messages[-1])) == (
+        "2024-test/11",
+        "Tell me more about the last one, please... I am curious about the price too.",
+    )
 
 
 @pytest.mark.parametrize(
