@@ -39,7 +39,7 @@ def trace_html(trace: InjectionTrace) -> str:
     """Return the outcome, the stages, the hits with the cut, the notes and the block."""
     return el(
         "div",
-        "memwb-trace",
+        "memwb-trace mathjax_ignore tex2jax_ignore",
         el("p", "", el("strong", "", trace.summary)),
         el("ol", "", *(el("li", "", _stage_line(stage)) for stage in trace.stages)),
         _hits_table(trace.hits) if trace.hits else None,
@@ -79,7 +79,7 @@ def explanation_html(explanation: Explanation) -> str:
     mark = "✓" if explanation.arrived else "✗"
     return el(
         "div",
-        "memwb-explanation",
+        "memwb-explanation mathjax_ignore tex2jax_ignore",
         el("p", "", el("strong", "", f"{mark} {explanation.sentence}")),
         el("ul", "", *tried) if tried else None,
     ).to_html()
