@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, nearest
+from .now import now
+from .told import told
 
 if TYPE_CHECKING:
     import pandas
@@ -39,6 +41,7 @@ class EntriesState:
         self.records: list[Record] = []
         self.problem = ""
         self.selected_ids: list[str] = []
+        self._loads = 0
 
     @property
     def stores(self) -> tuple[str, ...]:
@@ -56,38 +59,55 @@ class EntriesState:
         Raises:
             ConfigError: An unknown name or value; nothing was changed.
         """
-        known = {"store": self.stores, "sort": SORTS}
         for key, value in changes.items():
-            if key not in ("store", "where", "sort", "page"):
-                raise ConfigError(f"Entries: unknown setting {key!r}; it takes store, where, sort, page.", key=key)
-            if key in known and value is not None and value not in known[key]:
-                allowed = ", ".join(known[key])
-                raise ConfigError(
-                    f"Entries: {key} is {value!r}; it takes {allowed}.{nearest(str(value), known[key])}",
-                    key=key,
-                    value=value,
-                    allowed=known[key],
-                )
+            self._check(key, value)
+        if changes.get("store", self.store) != self.store:
+            self.selected_ids.clear()
         if "where" in changes or "store" in changes:
             self.page = 0
         for key, value in changes.items():
             setattr(self, key, value)
 
+    def _check(self, key: str, value: Any) -> None:
+        allowed = {"store": self.stores, "sort": (None, *SORTS)}
+        if key not in ("store", "where", "sort", "page"):
+            raise ConfigError(f"Entries: unknown setting {key!r}; it takes store, where, sort, page.", key=key)
+        if key in allowed and value not in allowed[key]:
+            names = [name for name in allowed[key] if name is not None]
+            raise ConfigError(
+                f"Entries: {key} is {value!r}; it takes {', '.join(names)}.{nearest(str(value), names)}",
+                key=key,
+                value=value,
+                allowed=names,
+            )
+        if key == "where" and not isinstance(value, str):
+            raise ConfigError(f"Entries: where is {value!r}; it must be a text.", key=key, value=value)
+        if key == "page" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            raise ConfigError(
+                f"Entries: page is {value!r}; it must be a whole number, at least 0.", key=key, value=value
+            )
+
     async def load(self) -> None:
-        """Read the page that is chosen."""
+        """Read the page that is chosen; what a newer choice has overtaken meanwhile is dropped."""
+        self._loads += 1
+        load = self._loads
+        total, page, records, problem = await self._read()
+        if load == self._loads:
+            self.total, self.page, self.records, self.problem = total, page, records, problem
+
+    async def _read(self) -> tuple[int | None, int, list[Record], str]:
         store = self._stores[self.store]
         if not hasattr(store, "page"):
-            self.total, self.records = None, []
-            self.problem = f"{self.store!r} cannot list its entries: it is seen through its search, in the hits."
-            return
+            problem = f"{self.store!r} cannot list its entries: it is seen through its search, in the hits."
+            return None, 0, [], problem
+        where, sort, page = self.where, self.sort, self.page
         try:
-            total = await store.count(where=self.where)
-            page = min(self.page, max(0, -(-total // PAGE_SIZE) - 1))
-            records = await store.page(page * PAGE_SIZE, PAGE_SIZE, sort=self.sort, where=self.where)
+            total = await store.count(where=where)
+            page = min(page, max(0, -(-total // PAGE_SIZE) - 1))
+            records = await store.page(page * PAGE_SIZE, PAGE_SIZE, sort=sort, where=where)
         except Exception as error:  # a damaged file is shown where the entries would be
-            self.total, self.records, self.problem = None, [], f"{type(error).__name__}: {error}"
-            return
-        self.total, self.page, self.records, self.problem = total, page, records, ""
+            return None, page, [], told(error)
+        return total, page, records, ""
 
     def toggle(self, record_id: str) -> None:
         """Select an entry, or take it out of the selection."""
@@ -101,31 +121,24 @@ class EntriesState:
         """All entries that the filter leaves, as a DataFrame, in the order shown."""
         from ..frames import records_frame
 
-        return records_frame(self._all())
+        return records_frame(now(self._all))
 
     @property
     def selected(self) -> pandas.DataFrame:
         """The selected entries as a DataFrame, in the order of selection."""
         from ..frames import records_frame
 
-        store = self._stores[self.store]
-        found = [_now(store.get(record_id)) for record_id in self.selected_ids]
-        return records_frame([record for record in found if record is not None])
+        return records_frame(now(self._selected))
 
-    def _all(self) -> list[Record]:
+    async def _all(self) -> list[Record]:
         store = self._stores[self.store]
         if not hasattr(store, "page"):
             raise ConfigError(f"{self.store!r} cannot list its entries; wb.hits has what a search returns.")
-        total = _now(store.count(where=self.where))
-        records: list[Record] = _now(store.page(0, max(total, 1), sort=self.sort, where=self.where))
+        total = await store.count(where=self.where)
+        records: list[Record] = await store.page(0, max(total, 1), sort=self.sort, where=self.where)
         return records
 
-
-def _now(work: Coroutine[Any, Any, Any]) -> Any:
-    """Return what a coroutine returns if it never has to wait, as a store that reads a local file does not."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return done.value
-    work.close()
-    raise ConfigError("This store answers over the network: use `await memwb.frame(store)` for its entries.")
+    async def _selected(self) -> list[Record]:
+        store = self._stores[self.store]
+        found = [await store.get(record_id) for record_id in self.selected_ids]
+        return [record for record in found if record is not None]

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from .._text import counted
-from ..errors import ConfigError, MemwbError, StaleTraceError, nearest
+from .._text import counted, shortened
+from ..errors import ConfigError, StaleTraceError, nearest
 from ..memory import Explanation, Hit, InjectionTrace, MemoryInjectionConfig, MemoryManager, Message
 from ..memory.explain import explain
 from ..memory.messages import model_calls
@@ -21,9 +21,12 @@ from .limit import TIME_LIMIT, limited
 from .preview import Preview, Question
 from .refresh import PAUSE, Refresher
 from .source import open_source, read_messages
+from .told import told
 
 SETTINGS = ("max_entries", "trigger", "query", "format", "placement", "stores", "call", "messages")
 _INJECTION = ("max_entries", "trigger", "query", "format", "placement")
+
+_REPR_LENGTH = 120  # characters of a reason in a repr; the trace has all of it
 
 Unset: Any = object()
 """Stands for an argument that was left out, where None has a meaning."""
@@ -140,7 +143,7 @@ class WorkbenchState:
         stores = counted(len(self.store_names), "store")
         preview = self.preview
         if self.failure and not self.pending:
-            return f"Workbench({stores}; the refresh failed: {self.failure})"
+            return f"Workbench({stores}; the refresh failed: {shortened(self.failure, _REPR_LENGTH)})"
         if preview is None or self.pending:
             return f"Workbench({stores}; not settled: `await wb` first)"
         if preview.entries is not None:
@@ -149,7 +152,7 @@ class WorkbenchState:
 
     def _outcome(self, preview: Preview) -> str:
         if not preview.trace.injected:
-            return preview.trace.summary
+            return shortened(preview.trace.summary, _REPR_LENGTH)
         found = preview.matching if preview.matching is not None else len(preview.hits)
         return f"{len(preview.trace.entries)} of {counted(found, 'hit')} injected"
 
@@ -369,22 +372,18 @@ class WorkbenchState:
         return await limited(callback, context, seconds=self.time_limit)
 
     def _failed(self, error: Exception) -> None:
-        self.failure = _told(error)
+        self.failure = told(error)
         self.revision += 1
         self._publish()
 
     def _refuse(self, error: Exception) -> None:
-        self.refused = _told(error)
+        self.refused = told(error)
         self.revision += 1
         self._publish()
 
     def _publish(self) -> None:
         for callback in tuple(self._subscribers.values()):
             callback()
-
-
-def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, MemwbError) else f"{type(error).__name__}: {error}"
 
 
 def _checked_call(value: Any, calls: int) -> int:

@@ -410,3 +410,32 @@ async def test_closing_leaves_no_task_and_later_changes_do_nothing():
 
 def test_the_face_of_the_package_offers_the_workbench():
     assert memwb.Workbench.__name__ == "Workbench"
+
+
+async def test_a_long_reason_is_cut_in_its_repr():
+    state = bench(ListStore(error=OSError("no route to host " * 20)))
+    await state.settled()
+
+    assert repr(state) == (
+        "Workbench(1 store, 0 entries; call 1: failed at search: store 'profile' raised OSError('no route to host no "
+        "route to host no route to host no route to…)"
+    )
+
+
+async def test_a_refresh_that_fails_itself_is_told_and_no_old_trace_is_read():
+    def broken(text):
+        raise LookupError("the tokenizer is gone")
+
+    store = ListStore(*ABOUT_ME)
+    state = bench(store)
+    await state.settled()
+
+    store.tokenizer = broken
+    with pytest.raises(StaleTraceError, match="their refresh failed: LookupError: the tokenizer is gone"):
+        await state.set(max_entries=2)
+    assert (state.failure, state.pending) == ("LookupError: the tokenizer is gone", False)
+    assert repr(state) == "Workbench(1 store; the refresh failed: LookupError: the tokenizer is gone)"
+
+    store.tokenizer = None
+    assert (await state.set(max_entries=3)).injected
+    assert state.failure == ""
