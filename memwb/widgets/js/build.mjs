@@ -1,0 +1,51 @@
+// Bundles the editor and the grid, and collects the licences of what is in the bundles.
+//
+//   npm ci && npm run build           writes editor.js, grid.js and LICENSES.txt into ../static
+//   node build.mjs DIRECTORY          writes them there instead; the same sources always give the same bytes
+import { build } from "esbuild";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const target = resolve(process.argv[2] ?? join(here, "..", "static"));
+
+async function bundle(name) {
+  const { metafile } = await build({
+    absWorkingDir: here,
+    entryPoints: [`${name}/index.js`],
+    outfile: join(target, `${name}.js`),
+    bundle: true,
+    minify: true,
+    charset: "utf8",
+    format: "esm",
+    target: "es2022",
+    legalComments: "none", // they stand in LICENSES.txt
+    metafile: true,
+  });
+  return Object.keys(metafile.inputs);
+}
+
+function packageOf(file) {
+  const [, inside] = file.split(/^.*node_modules\//);
+  if (!inside) return null;
+  return inside.split("/").slice(0, inside.startsWith("@") ? 2 : 1).join("/");
+}
+
+async function licence(name) {
+  const folder = join(here, "node_modules", name);
+  const about = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  if (about.license !== "MIT") throw new Error(`${name} is under ${about.license}; only MIT is bundled so far.`);
+  const [file] = (await readdir(folder)).filter((entry) => /^licen[cs]e/i.test(entry));
+  if (!file) throw new Error(`${name} has no licence file.`);
+  const text = (await readFile(join(folder, file), "utf8")).replaceAll("\r\n", "\n").trim();
+  return `${name} ${about.version} (${about.license})\n\n${text}\n`;
+}
+
+await mkdir(target, { recursive: true });
+const files = (await Promise.all(["editor", "grid"].map(bundle))).flat();
+const packages = [...new Set(files.map(packageOf).filter(Boolean))].sort();
+const texts = await Promise.all(packages.map(licence));
+const line = `\n${"-".repeat(72)}\n\n`;
+const intro = "editor.js holds code of the following packages, each under the licence printed below its name.\n";
+await writeFile(join(target, "LICENSES.txt"), [intro, ...texts].join(line));
