@@ -47,6 +47,7 @@ class Question:
         expected: Ids or texts of entries that should arrive; the first missing one is explained where none is looked
             for.
         listings: For a store that cannot list itself: a store over the same entries, by name.
+        agent: Shown, with its state, to a trigger predicate.
     """
 
     manager: MemoryManager
@@ -55,6 +56,7 @@ class Question:
     looked_for: str = ""
     expected: Sequence[str] = ()
     listings: dict[str, Any] = field(default_factory=dict)
+    agent: Any = None
 
     async def answer(self, call: Call, log: AbstractContextManager[None]) -> Preview:
         """Run the injection, and look at what it left out.
@@ -64,8 +66,9 @@ class Question:
             log: Entered for the injection itself, and not for what is only tried out.
         """
         manager, settings = self.manager, self.settings
+        given: dict[str, Any] = {"call": call, "agent": self.agent, "state": getattr(self.agent, "state", None)}
         with log:
-            trace = await manager.trace_injection(self.messages, settings.config() if settings else False, call=call)
+            trace = await manager.trace_injection(self.messages, settings.config() if settings else False, **given)
         hits: tuple[Hit, ...] = ()
         found: int | None = 0
         if settings and trace.query and trace.stage("search").status != "not reached":
@@ -75,7 +78,7 @@ class Question:
         entries = await _total(_count(store) for store in listed)
         explanation = None
         if target := self.looked_for or self._first_missing(trace):
-            explanation = await explain(manager, target, self.messages, settings, trace=trace, call=call)
+            explanation = await explain(manager, target, self.messages, settings, trace=trace, **given)
         return Preview(trace, hits, found, entries, explanation)
 
     def _first_missing(self, trace: InjectionTrace) -> str:

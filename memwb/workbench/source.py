@@ -28,6 +28,7 @@ class Source:
         placement: Where the source's SDK puts the block, None outside of one.
         listings: For a store that cannot list itself: a read-only store over the same entries, by name.
         notes: Sentences that the reader should know.
+        agent: The live agent, None without one; a trigger predicate may look at it and at its state.
     """
 
     stores: list[Any]
@@ -37,6 +38,7 @@ class Source:
     placement: Any = None
     listings: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    agent: Any = None
 
 
 def open_source(source: Any = None) -> Source:
@@ -143,6 +145,7 @@ def _foreign(source: Any) -> Source:
         opened = _stores(list(reading.stores))
         opened.injection, opened.messages = reading.injection, list(reading.messages)
         opened.placement, opened.notes = reading.placement, (*opened.notes, *reading.notes)
+        opened.agent = source if hasattr(source, "messages") else None
         return opened
     raise ConfigError(
         f"Workbench: cannot open {type(source).__name__} {source!r:.80}. Give an agent, a memory manager, a store or a "

@@ -268,7 +268,9 @@ class WorkbenchState:
 
     def switch(self, source: Any) -> None:
         """Open another source; conversation and settings stay."""
-        self.source = replace(self.source, stores=open_source(source).stores, listings={}, notes=())
+        opened = open_source(source)
+        MemoryManager(opened.stores)  # refuses stores that do not go together
+        self.source = replace(self.source, stores=opened.stores, listings=opened.listings, notes=opened.notes)
         self.store_names = tuple(store.name for store in self.source.stores)
         self.entries = EntriesState(self.source.stores, self.source.listings)
         self.changed()
@@ -291,7 +293,8 @@ class WorkbenchState:
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
         await self.settled()
-        given = {"call": self._call_limited}
+        agent = self.source.agent
+        given = {"call": self._call_limited, "agent": agent, "state": getattr(agent, "state", None)}
         return await explain(self._manager_for(None), target, self.seen, self.settings, trace=self.trace, **given)
 
     def spawn(self, work: Callable[[], Any]) -> None:
@@ -349,6 +352,7 @@ class WorkbenchState:
             looked_for=self.looked_for,
             expected=self.expected,
             listings=self.source.listings,
+            agent=self.source.agent,
         )
         return await question.answer(self._call_limited, self._listening())
 

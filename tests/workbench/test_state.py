@@ -418,7 +418,7 @@ async def test_a_long_reason_is_cut_in_its_repr():
 
     assert repr(state) == (
         "Workbench(1 store, 0 entries; call 1: failed at search: store 'profile' raised OSError('no route to host no "
-        "route to host no route to host no route to…)"
+        "route to host no route to host no route to host n…)"
     )
 
 

@@ -76,4 +76,6 @@ def _entries_in(file: Path) -> str | None:
 
 
 def _stores(state: WorkbenchState) -> list[Any]:
-    return [store for store in state.source.stores if store.name in state.store_names]
+    """The stores that are searched, each as it can be listed."""
+    chosen = [store for store in state.source.stores if store.name in state.store_names]
+    return [state.source.listings.get(store.name, store) for store in chosen]
