@@ -43,6 +43,13 @@ class Slow(WordStore):
         return await super().search(query, options)
 
 
+class Echo(BareStore):
+    """Returns the very query, so that a comparison sees it."""
+
+    async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:
+        return [MemoryEntry(f"asked: {query!r} for {options}")]
+
+
 class Forgetful(BareStore):
     """Forgets to return anything."""
 
@@ -69,8 +76,8 @@ def store(rng: random.Random, name: str) -> Any:
     found = entries(rng)
     settings = {"max_search_results": rng.choice([None, 1, 2, 9]), "description": rng.choice([None, "About tea"])}
     kind = rng.choices(
-        ["words", "slow", "bare", "generous", "memwb", "failing", "cancelled", "empty", "broken"],
-        [6, 3, 3, 1, 4, 1, 0.3, 1, 0.4],
+        ["words", "slow", "bare", "generous", "echo", "memwb", "failing", "cancelled", "empty", "broken"],
+        [6, 3, 3, 1, 3, 4, 1, 0.3, 1, 0.4],
     )[0]
     if kind == "memwb":
         return TestMemoryStore.from_records(
@@ -81,7 +88,7 @@ def store(rng: random.Random, name: str) -> Any:
         return FailingStore(name, rng.choice([ConnectionError("no route"), ValueError("bad"), KeyError("k")]))
     if kind == "cancelled":
         return FailingStore(name, asyncio.CancelledError())
-    classes: dict[str, Any] = {"words": WordStore, "slow": Slow, "bare": BareStore, "generous": Generous}
+    classes: dict[str, Any] = {"words": WordStore, "slow": Slow, "bare": BareStore, "generous": Generous, "echo": Echo}
     if kind == "broken":
         return rng.choice([Forgetful, OldSignature, Blocking])(name, *found, **settings)
     return classes.get(kind, WordStore)(name, *([] if kind == "empty" else found), **settings)
