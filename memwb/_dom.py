@@ -18,21 +18,32 @@ TAGS = frozenset(
 )
 _VOID = frozenset({"input"})
 _ATTRIBUTES = frozenset(
-    "role tabindex title colspan aria-label aria-selected aria-pressed aria-live aria-valuenow aria-valuemin "
+    "role tabindex title colspan aria-label aria-selected aria-sort aria-pressed aria-live aria-valuenow aria-valuemin "
     "aria-valuemax aria-orientation aria-current aria-expanded aria-controls aria-hidden scope open disabled type "
-    "value placeholder style-width data-key data-revision".split()
+    "value placeholder style-width data-key data-link data-revision".split()
 )
 
 
 @dataclass(frozen=True)
 class Node:
-    """One element: its tag, class names, attributes, children (nodes and texts) and the message that a click sends."""
+    """One element: its tag, class names, attributes, children (nodes and texts) and the message that a click sends.
+
+    Raises:
+        ValueError: An element or an attribute that a page of memwb may not hold.
+    """
 
     tag: str
     classes: str = ""
     children: tuple[Node | str, ...] = ()
     attributes: dict[str, str] = field(default_factory=dict)
     action: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.tag not in TAGS:
+            raise ValueError(f"{self.tag!r} is no element that a page of memwb may hold; they are {sorted(TAGS)}.")
+        unknown = self.attributes.keys() - _ATTRIBUTES
+        if unknown:
+            raise ValueError(f"{sorted(unknown)} are no attributes that a page of memwb may set.")
 
     def to_json(self) -> dict[str, Any]:
         """Return the tree in the form that the browser draws; texts have their hidden characters made visible."""
@@ -56,7 +67,9 @@ class Node:
             attributes += f' {key}="{escape(visible(value))}"'
         if self.tag in _VOID:
             return f"<{self.tag}{attributes}>"
-        inner = "".join(_text_html(child) if isinstance(child, str) else child.to_html() for child in self.children)
+        inner = "".join(
+            escape(visible(child)) if isinstance(child, str) else child.to_html() for child in self.children
+        )
         return f"<{self.tag}{attributes}>{inner}</{self.tag}>"
 
     def text(self) -> str:
@@ -64,19 +77,9 @@ class Node:
         return "".join(child if isinstance(child, str) else child.text() for child in self.children)
 
 
-def _text_html(text: str) -> str:
-    # "$" as a reference keeps a page that typesets mathematics from reading prices as formulas.
-    return escape(visible(text)).replace("$", "&#36;")
-
-
 def el(
     tag: str, classes: str = "", *children: Node | str | None, action: dict[str, Any] | None = None, **attributes: Any
 ) -> Node:
     """Make an element; None children and None attributes are left out; ``aria_label=`` becomes ``aria-label``."""
-    if tag not in TAGS:
-        raise ValueError(f"{tag!r} is no element that a page of memwb may hold; the elements are {sorted(TAGS)}.")
     named = {key.replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
-    unknown = named.keys() - _ATTRIBUTES
-    if unknown:
-        raise ValueError(f"{sorted(unknown)} are no attributes that a page of memwb may set.")
     return Node(tag, classes, tuple(child for child in children if child is not None), named, action)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+# Not among them: the joiners U+200C and U+200D, which Persian, Hindi and many emoji are written with.
 _CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff\U000e0001-\U000e007f]"
 )
 _XML_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
@@ -33,6 +35,8 @@ def visible(text: str) -> str:
 
 def _escape(character: str) -> str:
     code = ord(character)
+    if code > 0xFFFF:
+        return f"\\U{code:08x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .._dom import Node, el
-from .._text import shortened
+from .._text import counted, shortened
 from .notes import stop_words_only
 
 if TYPE_CHECKING:
     from .explain import Explanation
     from .trace import Hit, InjectionTrace, Stage
+
+SHOWN_HITS = 50
+SHOWN_CHARACTERS = 20_000
 
 MARKS = {"done": "✓", "skipped": "–", "failed": "✗", "not reached": "·"}
 
@@ -42,10 +45,20 @@ def trace_html(trace: InjectionTrace) -> str:
         "memwb-trace mathjax_ignore tex2jax_ignore",
         el("p", "", el("strong", "", trace.summary)),
         el("ol", "", *(el("li", "", _stage_line(stage)) for stage in trace.stages)),
-        _hits_table(trace.hits) if trace.hits else None,
+        _hits_table(trace.hits[:SHOWN_HITS]) if trace.hits else None,
+        _more(len(trace.hits) - SHOWN_HITS, "hit"),
         el("ul", "", *(el("li", "", f"{note.kind}: {note.text}") for note in trace.notes)) if trace.notes else None,
-        el("pre", "", trace.text) if trace.injected and trace.text else None,
+        *(_block(trace.text) if trace.injected and trace.text else ()),
     ).to_html()
+
+
+def _block(text: str) -> list[Node | None]:
+    return [el("pre", "", text[:SHOWN_CHARACTERS]), _more(len(text) - SHOWN_CHARACTERS, "character")]
+
+
+def _more(number: int, noun: str) -> Node | None:
+    """Say how much is left out: a notebook keeps its outputs in its file."""
+    return el("p", "", f"… and {counted(number, f'more {noun}')}, not shown here") if number > 0 else None
 
 
 def _stage_line(stage: Stage) -> str:
