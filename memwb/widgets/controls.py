@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..workbench import WorkbenchState
 
 _PREDICATE = "predicate"
+_MOST = 2**31 - 1  # a bound that the box asks for; max_entries has none
 
 
 class Controls:
@@ -31,14 +32,14 @@ class Controls:
         self._drawing = 0  # the thread that is drawing: what it sets is no change of the user's
         self._open: str | None = None
         self._shown: tuple[str, int] | None = None
-        self._max_entries = ipywidgets.BoundedIntText(5, min=1, max=1000, description="max_entries")
+        self._max_entries = ipywidgets.BoundedIntText(5, min=1, max=_MOST, description="max_entries")
         self._trigger = ipywidgets.Dropdown(options=TRIGGERS, description="trigger")
         self._placement = ipywidgets.Dropdown(options=PLACEMENTS, description="placement")
         self._buttons = {
             name: ipywidgets.Button(description=name, tooltip=f"Edit the {name} callback") for name in NAMES
         }
         self._text = ipywidgets.Textarea(description="callback", continuous_update=True)
-        self._mistake = TreeView(lambda message: None)
+        self._mistake = TreeView(self._act)
         self._editor = ipywidgets.VBox([self._text, self._mistake])
         row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, *self._buttons.values()])
         self.widgets = [self._editor, row]
@@ -70,6 +71,8 @@ class Controls:
         settings = self._state.settings
         self._drawing = threading.get_ident()
         try:
+            for control in (self._max_entries, self._trigger, self._placement):
+                control.disabled = settings is None  # injection is off
             if settings is not None:
                 self._max_entries.value = settings.max_entries
                 self._placement.value = settings.placement
@@ -104,6 +107,16 @@ class Controls:
 
     async def _drawn(self) -> None:
         self.draw()
+
+    def _act(self, message: dict[str, Any]) -> None:
+        name = self._open
+
+        async def undo() -> None:
+            if name is not None:
+                self._state.undo(name)
+
+        if message["do"] == "undo":
+            self._state.spawn(undo)
 
     def _typed(self, change: dict[str, Any]) -> None:
         name, source = self._open, change["new"]

@@ -188,7 +188,10 @@ class Workbench(ipywidgets.VBox):
         self.state.look_for(str(message.get("value", "")))
 
     def _do_hit(self, message: dict[str, Any]) -> None:
-        self.state.look_for(str(message["target"]), pause=0.0)
+        for hit in self.state.preview.hits if self.state.preview else ():
+            if (hit.store, hit.rank) == (message["store"], message["rank"]):
+                self.state.look_for(hit.id or hit.content, pause=0.0)
+                return
 
     def _do_tab(self, message: dict[str, Any]) -> None:
         if message["to"] in panes.TABS:
@@ -216,7 +219,6 @@ class Workbench(ipywidgets.VBox):
 
     def _do_select(self, message: dict[str, Any]) -> None:
         self.state.entries.toggle(message["id"])
-        self._draw()
 
     def _do_copy(self, message: dict[str, Any]) -> None:
         preview = self.state.preview
@@ -228,7 +230,6 @@ class Workbench(ipywidgets.VBox):
     async def _choose(self, **changes: Any) -> None:
         self.state.entries.choose(**changes)
         await self.state.entries.load()
-        self._draw()
 
 
 def _as_coroutine(action: Callable[[dict[str, Any]], Any], message: dict[str, Any]) -> Callable[[], Any]:

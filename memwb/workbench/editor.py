@@ -104,6 +104,11 @@ class Slot:
         finally:
             self._listening = False
 
+    @property
+    def replaced(self) -> int:
+        """How many texts were replaced by functions from cells, and can be brought back."""
+        return len(self._undo)
+
     def undo(self) -> bool:
         """Bring back the text that was there before a function from a cell replaced it; it is not run yet."""
         if not self._undo:

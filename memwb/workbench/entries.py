@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._text import counted, quoted
 from ..errors import ConfigError, nearest
 from .now import now
 from .told import told
@@ -21,6 +22,11 @@ SORTS = ("created_at", "-created_at", "content", "-content", "id", "-id")
 class EntriesState:
     """What the table of entries shows.
 
+    Args:
+        stores: The stores that can be shown.
+        listings: For a store that cannot list itself: a store over the same entries, by name.
+        on_change: Called when another page has been read, and when the selection changes.
+
     Attributes:
         store: The name of the store that is shown.
         where: Text that the entries shown hold, in any letter case; ``""`` shows all.
@@ -32,7 +38,9 @@ class EntriesState:
         selected_ids: Ids of the selected entries, in the order of selection.
     """
 
-    def __init__(self, stores: Sequence[Any], listings: dict[str, Any]) -> None:
+    def __init__(
+        self, stores: Sequence[Any], listings: dict[str, Any], on_change: Callable[[], None] = lambda: None
+    ) -> None:
         self._stores = {store.name: listings.get(store.name, store) for store in stores}
         self.store = next(iter(self._stores), "")
         self.where, self.page = "", 0
@@ -42,6 +50,14 @@ class EntriesState:
         self.problem = ""
         self.selected_ids: list[str] = []
         self._loads = 0
+        self._on_change = on_change
+
+    def __repr__(self) -> str:
+        if self.total is None:
+            return f"EntriesState({self.store!r}: {self.problem or 'not read yet'})"
+        shown = counted(self.total, "entry", "entries") + (f" with {quoted(self.where)}" if self.where else "")
+        chosen = f", {len(self.selected_ids)} selected" if self.selected_ids else ""
+        return f"EntriesState({self.store!r}: {shown}, page {self.page + 1} of {self.pages}{chosen})"
 
     @property
     def stores(self) -> tuple[str, ...]:
@@ -89,13 +105,20 @@ class EntriesState:
 
     async def load(self) -> None:
         """Read the page that is chosen; what a newer choice has overtaken meanwhile is dropped."""
+        if await self.read():
+            self._on_change()
+
+    async def read(self) -> bool:
+        """Do what :meth:`load` does without telling anyone; return whether it was the newest."""
         self._loads += 1
         load = self._loads
-        total, page, records, problem = await self._read()
-        if load == self._loads:
-            self.total, self.page, self.records, self.problem = total, page, records, problem
+        total, page, records, problem = await self._page()
+        if load != self._loads:
+            return False
+        self.total, self.page, self.records, self.problem = total, page, records, problem
+        return True
 
-    async def _read(self) -> tuple[int | None, int, list[Record], str]:
+    async def _page(self) -> tuple[int | None, int, list[Record], str]:
         store = self._stores[self.store]
         if not hasattr(store, "page"):
             problem = f"{self.store!r} cannot list its entries: it is seen through its search, in the hits."
@@ -115,6 +138,7 @@ class EntriesState:
             self.selected_ids.remove(record_id)
         else:
             self.selected_ids.append(record_id)
+        self._on_change()
 
     @property
     def frame(self) -> pandas.DataFrame:

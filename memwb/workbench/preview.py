@@ -23,7 +23,7 @@ class Preview:
     Attributes:
         trace: The injection.
         hits: What the stores hold for the query, below the cut too: the first 50 of each store.
-        matching: How many entries match in all; None where a store cannot say.
+        matching: How many entries match in the stores that answered; None where one cannot say.
         entries: How many entries the stores hold; None where a store cannot list.
         explanation: Why the entry that is looked for arrived or not; None when none is looked for.
     """
@@ -73,7 +73,7 @@ class Question:
         found: int | None = 0
         if settings and trace.query and trace.stage("search").status != "not reached":
             hits = await ranking_of(manager, trace.query, max(SHOWN_HITS, settings.max_entries), trace=trace)
-            found = await _total(matching(store, trace.query) for store in manager.stores)
+            found = await _total(matching(answer.store, trace.query) for answer in trace.answers if not answer.error)
         listed = [self.listings.get(store.name, store) for store in manager.stores]
         entries = await _total(_count(store) for store in listed)
         explanation = None

@@ -79,12 +79,12 @@ class WorkbenchState:
         self.time_limit = time_limit
         self._manager_for(None)
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
-        self.entries = EntriesState(self.source.stores, self.source.listings)
+        self._subscribers: dict[object, Callable[[], None]] = {}
+        self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
         self.preview: Preview | None = None
         self.failure = ""
         self.refused = ""
         self.revision = 0
-        self._subscribers: dict[object, Callable[[], None]] = {}
         self._refresher = Refresher(self._refresh, self._failed, self._refuse)
         self.changed()
 
@@ -272,7 +272,7 @@ class WorkbenchState:
         MemoryManager(opened.stores)  # refuses stores that do not go together
         self.source = replace(self.source, stores=opened.stores, listings=opened.listings, notes=opened.notes)
         self.store_names = tuple(store.name for store in self.source.stores)
-        self.entries = EntriesState(self.source.stores, self.source.listings)
+        self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
         self.changed()
 
     def say(self, text: str) -> None:
@@ -336,7 +336,7 @@ class WorkbenchState:
                 await slot.apply(self.time_limit)
         preview = await self._previewed()
         self._blame(preview.trace)
-        await self.entries.load()
+        await self.entries.read()
         if self._refresher.overtaken:
             return
         self.preview, self.failure = preview, ""

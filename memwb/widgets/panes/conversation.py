@@ -59,4 +59,5 @@ def _block(block: dict[str, Any], now: bool) -> Node:
     if kind == "text" and (now or len(text) <= _FOLDED_FROM):
         return el("div", "memwb-words", cropped(text))
     title = shortened(text, 120) if kind == "text" else f"{kind}: {shortened(text, 90)}"
-    return el("details", "", el("summary", "", title), el("div", "memwb-words", cropped(text)))
+    summary = el("summary", "", el("span", "memwb-short", title))
+    return el("details", "", summary, el("div", "memwb-words", cropped(text)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,21 +56,27 @@ def _beside(path: Path) -> list[Node]:
         return []
     rows = []
     for file in files[:5]:
-        count = _entries_in(file)
+        count = _count_in(file)
         if count is not None:
             button = el("button", "", "Open", action={"do": "open", "path": str(file)}, aria_label=f"Open {file.name}")
             rows.append(el("p", "", f"Beside it: {file.name} with {count} ", button))
     return rows
 
 
-def _entries_in(file: Path) -> str | None:
+def _count_in(file: Path) -> str | None:
     """Return how many entries a file holds, in words; None when it is no store's file."""
     try:
-        if file.stat().st_size > _LARGEST_LOOKED_INTO:
-            return "very many entries"
-        records = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+        found = file.stat()
+        return _entries_in(file, found.st_size, found.st_mtime_ns)
+    except (OSError, ValueError, RecursionError):
         return None
+
+
+@lru_cache(maxsize=32)  # a page is drawn at each keystroke, and these files are read once
+def _entries_in(file: Path, size: int, _changed: int) -> str | None:
+    if size > _LARGEST_LOOKED_INTO:
+        return "very many entries"
+    records = json.loads(file.read_bytes())
     if not isinstance(records, list) or not all(isinstance(item, dict) and "content" in item for item in records):
         return None
     return counted(len(records), "entry", "entries")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
@@ -10,7 +11,7 @@ from ..._text import counted, shortened
 from ...memory._html import marked
 from ...memory.notes import stop_words_only
 from .empty import empty
-from .parts import frame, head
+from .parts import cropped, failed_stores, frame, head
 
 if TYPE_CHECKING:
     from ...memory import Hit
@@ -30,7 +31,7 @@ def hits(state: WorkbenchState) -> Node:
             "input",
             "",
             action={"do": "find"},
-            value=state.looked_for,
+            value=cropped(state.looked_for, 200),
             type="text",
             placeholder="a word of it, or its id",
         ),
@@ -47,13 +48,16 @@ def _nothing(state: WorkbenchState, preview: Preview) -> Node:
     trace = preview.trace
     if (nothing := empty(state)) is not None:
         return nothing
-    failed = [note.text for note in trace.notes if note.kind == "store failed"]
-    if failed:
-        return el("div", "memwb-empty memwb-bad", *(el("p", "", text[0].upper() + text[1:] + ".") for text in failed))
-    stored = "" if preview.entries is None else f" {counted(preview.entries, 'entry is', 'entries are')} stored."
-    return el(
-        "div", "memwb-empty", el("p", "", el("strong", "", f"No hits: {trace.reason}.")), el("p", "", stored.strip())
-    )
+    if failed := failed_stores(trace):
+        return el("div", "memwb-empty memwb-bad", *(el("p", "", text) for text in failed))
+    what = "Nothing was searched" if trace.stage("search").status == "not reached" else "No hits"
+    stored = "" if preview.entries is None else f"{counted(preview.entries, 'entry is', 'entries are')} stored."
+    return el("div", "memwb-empty", el("p", "", el("strong", "", f"{what}: {trace.reason}.")), el("p", "", stored))
+
+
+def hit_key(hit: Hit) -> str:
+    """Name a hit within the page, so that a line of the block can point at it."""
+    return f"{hit.store}/{hit.rank}"
 
 
 def in_block_order(found: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
@@ -63,14 +67,15 @@ def in_block_order(found: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
 
 def _rows(state: WorkbenchState, preview: Preview) -> list[Node]:
     kept, cut = in_block_order(preview.hits)
-    best = max((hit.score or 0 for hit in preview.hits), default=0)
+    best = max((hit.score for hit in preview.hits if hit.score and isfinite(hit.score)), default=0.0)
     several = len(state.store_names) > 1
     rows = [_row(hit, best, several, state, preview) for hit in kept]
     limit = preview.trace.settings.max_entries if preview.trace.settings else 0
-    rows.append(_line(limit, len(cut) + _unseen(preview)))
+    rows.append(_line(limit, len(kept), len(cut) + _unseen(preview)))
     rows += [_row(hit, best, several, state, preview) for hit in cut]
     if unseen := _unseen(preview):
         rows.append(el("div", "memwb-more", f"{unseen:,} more matched"))
+    rows += [el("div", "memwb-more memwb-bad", text) for text in failed_stores(preview.trace)]
     return rows
 
 
@@ -78,7 +83,7 @@ def _unseen(preview: Preview) -> int:
     return max(0, (preview.matching or 0) - len(preview.hits))
 
 
-def _line(limit: int, cut: int) -> Node:
+def _line(limit: int, kept: int, cut: int) -> Node:
     return el(
         "div",
         "memwb-cut",
@@ -90,6 +95,7 @@ def _line(limit: int, cut: int) -> Node:
         aria_orientation="vertical",
         aria_valuenow=limit,
         aria_valuemin=1,
+        aria_valuemax=max(limit, kept + cut),
         data_key="cut",
     )
 
@@ -97,7 +103,7 @@ def _line(limit: int, cut: int) -> Node:
 def _row(hit: Hit, best: float, several: bool, state: WorkbenchState, preview: Preview) -> Node:
     weak = stop_words_only(hit)
     score = "" if hit.score is None else f"{hit.score:g}"
-    width = f"{100 * hit.score / best:.0f}%" if hit.score and best else "0"
+    width = f"{100 * hit.score / best:.0f}%" if hit.score and 0 < hit.score <= best < inf else "0"
     chosen = _is_chosen(hit, preview)
     expected = any(item in (hit.id, hit.content) for item in state.expected)
     flags = [
@@ -113,11 +119,11 @@ def _row(hit: Hit, best: float, several: bool, state: WorkbenchState, preview: P
         el("span", "memwb-score", score, title="score by the store's own measure" if score else None),
         el("span", "memwb-content", *marked(shortened(hit.content, _CONTENT_LENGTH), hit.matched, weak)),
         el("span", "memwb-flags", *flags),
-        action={"do": "hit", "target": hit.id or hit.content},
-        title=f"matched: {', '.join(hit.matched)}" if hit.matched else None,
+        action={"do": "hit", "store": hit.store, "rank": hit.rank},
+        title=f"matched: {shortened(', '.join(hit.matched), 300)}" if hit.matched else None,
         tabindex="0",
         role="button",
-        data_key=f"{hit.store}/{hit.rank}",
+        data_key=hit_key(hit),
     )
 
 

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
 from ..._text import counted, estimate_tokens, shortened
-from .empty import empty
+from .empty import empty, never_written
+from .hits import hit_key
 from .parts import as_json, block_text, cropped, frame
 
 if TYPE_CHECKING:
     from ...memory import InjectionTrace
     from ...workbench import WorkbenchState
     from ...workbench.entries import EntriesState
+
+_SHOWN_LINES = 500
+"""Lines of the block that are shown; how many more there are is said."""
 
 TABS = {"block": "Block", "input": "Model input", "entries": "Entries"}
 
@@ -38,9 +42,9 @@ def lower(state: WorkbenchState, tab: str = "block") -> Node:
     if tab == "entries":
         return _entries(state, tabs)
     trace = preview.trace
-    content = _block(trace) if tab == "block" else _model_input(trace)
+    content = _block(state, trace) if tab == "block" else _model_input(trace)
     size = el("span", "memwb-push", _size(trace) if tab == "block" else _input_size(trace))
-    copy = el("button", "", "copy", action={"do": "copy", "what": tab})
+    copy = el("button", "memwb-copy", "copy", action={"do": "copy", "what": tab}, data_key="copy")
     pane = frame(el("div", "memwb-head", tabs, size, copy), *content, label=TABS[tab])
     return el("div", "memwb-pending memwb-frame", *pane.children) if state.pending else pane
 
@@ -55,14 +59,32 @@ def _input_size(trace: InjectionTrace) -> str:
     return counted(len(trace.messages), "message")
 
 
-def _block(trace: InjectionTrace) -> list[Node]:
+def _block(state: WorkbenchState, trace: InjectionTrace) -> list[Node]:
     if not trace.injected or trace.text is None:
-        return [el("div", "memwb-empty", f"No block: {trace.reason}. The model gets the conversation as it is.")]
+        reason = never_written(state) or trace.reason
+        return [el("div", "memwb-empty", f"No block: {reason}. The model gets the conversation as it is.")]
     lines = cropped(trace.text).split("\n")
-    return [
-        el("div", "memwb-line", el("pre", "", line or " "), el("small", "", str(estimate_tokens(line)), title="tokens"))
-        for line in lines
-    ]
+    links = _links(trace, lines)
+    shown = [_line(line, link) for line, link in zip(lines[:_SHOWN_LINES], links, strict=False)]
+    if len(lines) > _SHOWN_LINES:
+        shown.append(el("div", "memwb-more", f"{len(lines) - _SHOWN_LINES:,} more lines"))
+    return shown
+
+
+def _line(line: str, link: str | None) -> Node:
+    size = el("small", "", str(estimate_tokens(line)), title="tokens of this line, estimated: characters / 4")
+    return el("div", "memwb-line", el("pre", "", line or " "), size, data_link=link)
+
+
+def _links(trace: InjectionTrace, lines: list[str]) -> list[str | None]:
+    """Return for each line of the block the hit that it shows, as far as that can be told."""
+    kept = [hit for hit in trace.hits if hit.kept]
+    assert trace.settings is not None
+    if trace.settings.format is None:  # the opening tag, then each entry with as many lines as it has, the closing tag
+        links = [hit_key(hit) for hit in kept for _ in range(hit.content.count("\n") + 1)]
+        return [None, *links, None]
+    named = [(hit.content.strip(), hit_key(hit)) for hit in kept if hit.content.strip()]
+    return [next((key for content, key in named if content in line), None) for line in lines]
 
 
 def _model_input(trace: InjectionTrace) -> list[Node]:
@@ -87,13 +109,20 @@ def _entries(state: WorkbenchState, tabs: Node) -> Node:
         "filter ",
         el("input", "", action={"do": "where"}, value=entries.where, type="text", placeholder="text in an entry"),
     )
-    bar = el("div", "memwb-head", tabs, search, *_stores(entries), _pager(entries))
     if entries.problem:
-        return frame(bar, el("div", "memwb-empty", entries.problem), label="Entries")
+        bar = el("div", "memwb-head", tabs, *_stores(entries))
+        return frame(bar, el("div", "memwb-empty memwb-bad", entries.problem), label="Entries")
+    bar = el("div", "memwb-head", tabs, search, el("span", "", _counts(entries)), *_stores(entries), _pager(entries))
     if not entries.records:
         nothing = empty(state) or el("div", "memwb-empty", f"No entry holds {entries.where!r}.")
         return frame(bar, nothing, label="Entries")
     return frame(bar, _table(entries), label="Entries")
+
+
+def _counts(entries: EntriesState) -> str | None:
+    found = f"{entries.total or 0:,} found" if entries.where and entries.total is not None else ""
+    chosen = f"{len(entries.selected_ids):,} selected" if entries.selected_ids else ""
+    return " · ".join(filter(None, (found, chosen)))
 
 
 def _stores(entries: EntriesState) -> list[Node]:
@@ -136,10 +165,12 @@ def _table(entries: EntriesState) -> Node:
 
 
 def _column(entries: EntriesState, key: str, title: str) -> Node:
-    descending = entries.sort == f"-{key}"
-    arrow = " ▼" if descending else " ▲" if entries.sort == key else ""
-    action = {"do": "sort", "to": key if descending or entries.sort != key else f"-{key}"}
-    return el("th", "", el("button", "", title + arrow, action=action), scope="col")
+    """A heading that sorts: ascending at the first click, then descending, then the store's own order again."""
+    following = {key: f"-{key}", f"-{key}": None}
+    arrow = {key: " ▲", f"-{key}": " ▼"}.get(entries.sort or "", "")
+    ordered = {key: "ascending", f"-{key}": "descending"}.get(entries.sort or "", "none")
+    action = {"do": "sort", "to": following.get(entries.sort or "", key)}
+    return el("th", "", el("button", "", title + arrow, action=action), scope="col", aria_sort=ordered)
 
 
 def _record(entries: EntriesState, record: Any) -> Node:
@@ -150,7 +181,7 @@ def _record(entries: EntriesState, record: Any) -> Node:
         "",
         el("td", "", shortened(record.content, 300)),
         el("td", "memwb-nowrap", created),
-        el("td", "memwb-nowrap", shortened(record.id, 24)),
+        el("td", "memwb-nowrap", shortened(str(record.id), 24)),
         el("td", "", metadata),
         action={"do": "select", "id": record.id},
         tabindex="0",

@@ -25,6 +25,8 @@ def mistakes(slot: Slot) -> Node:
         lines = [el("small", "", "The default is in force; change the text to replace it.")]
     else:
         lines = [el("small", "memwb-good", "In force.")]
+    if slot.replaced:
+        lines.append(el("button", "", "↶ bring back the text before the cell's", action={"do": "undo"}))
     if slot.printed:
         lines.append(el("pre", "", "\n".join(slot.printed)))
     return el("div", "", *lines, role="status")

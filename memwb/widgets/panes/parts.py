@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
 from ..._text import visible
+
+if TYPE_CHECKING:
+    from ...memory import InjectionTrace
 
 SHOWN_CHARACTERS = 20_000
 """Characters of one text that a pane shows; how many more there are is said."""
@@ -32,9 +36,24 @@ def cropped(text: str, limit: int = SHOWN_CHARACTERS) -> str:
     return f"{text[:limit]}… {len(text) - limit:,} more characters"
 
 
+def failed_stores(trace: InjectionTrace) -> list[str]:
+    """Say of each store that failed, in a sentence, how."""
+    texts = (note.text for note in trace.notes if note.kind == "store failed")
+    return [f"{text[0].upper()}{text[1:]}." for text in texts]
+
+
 def as_json(value: Any) -> str:
     """Return a value as compact JSON for reading; what JSON has no form for is shown by its repr."""
-    return visible(json.dumps(value, ensure_ascii=False, default=repr))
+    forms: tuple[Callable[[], str], ...] = (
+        lambda: json.dumps(value, ensure_ascii=False, default=repr),
+        lambda: repr(value),
+    )
+    for form in forms:
+        try:
+            return visible(form())
+        except Exception:  # odd keys, cycles, numbers of a million digits, a repr of somebody's own: still a cell
+            continue
+    return f"a {type(value).__name__} that cannot be shown"
 
 
 def block_text(block: dict[str, Any]) -> tuple[str, str]:

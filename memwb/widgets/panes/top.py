@@ -8,9 +8,10 @@ from ..._dom import Node, el
 from ..._text import counted, quoted, shortened
 from ...memory.notes import stop_words_only
 from .empty import never_written
+from .parts import failed_stores
 
 if TYPE_CHECKING:
-    from ...memory import Explanation, Stage
+    from ...memory import Explanation, InjectionTrace, Stage
     from ...workbench import Preview, WorkbenchState
 
 _MARKS = {"done": ("✓", "memwb-good"), "skipped": ("–", "memwb-warn"), "failed": ("✗", "memwb-bad")}
@@ -20,7 +21,8 @@ def top(state: WorkbenchState, *, why_open: bool = False) -> Node:
     """Return the verdict bar, what went wrong with the refresh itself, and the strip of stages."""
     preview = state.preview
     if preview is None:
-        return el("div", "", el("div", "memwb-verdict", el("span", "memwb-sentence", _waiting(state))))
+        sentence = el("span", "memwb-sentence", _waiting(state), role="status")
+        return el("div", "", el("div", "memwb-verdict", sentence), data_revision=state.revision)
     popover = _popover(preview) if why_open else None
     return el(
         "div",
@@ -63,7 +65,14 @@ def _arrived(preview: Preview) -> str:
     found = preview.matching if preview.matching is not None else len(preview.hits)
     noise = sum(stop_words_only(hit) for hit in trace.hits if hit.kept)
     sentence = f"{kept} of {counted(found, 'hit')} arrived, ~{trace.tokens:,} tokens"
-    return sentence + (f"; {noise} of them matched on stop words alone." if noise else ".")
+    sentence += f"; {noise} of them matched on stop words alone" if noise else ""
+    down = _down(trace)
+    return f"{sentence}; {down} failed." if down else f"{sentence}."
+
+
+def _down(trace: InjectionTrace) -> str:
+    """Name the stores that failed."""
+    return " and ".join(repr(answer.store.name) for answer in trace.answers if answer.error is not None)
 
 
 def _verdict_bar(state: WorkbenchState, preview: Preview, why_open: bool) -> Node:
@@ -141,6 +150,8 @@ def _strip(preview: Preview) -> list[Node | str]:
 
 def _stage(stage: Stage, preview: Preview) -> Node:
     mark, kind = _MARKS.get(stage.status, ("·", "memwb-off"))
+    if stage.name == "search" and stage.status == "done" and _down(preview.trace):
+        mark, kind = "⚠", "memwb-warn"
     off = " memwb-off" if stage.status == "not reached" else ""
     title = f"{stage.name} {stage.status}" + (f": {stage.reason}" if stage.reason else "")
     detail = _detail(stage, preview)
@@ -169,7 +180,8 @@ def _detail(stage: Stage, preview: Preview) -> str:
     if stage.name == "query":
         return f"{named}{quoted(trace.query or '', 28)}"
     if stage.name == "search":
-        return f"{_matched(preview)}, kept {len(trace.entries)}"
+        down = _down(trace)
+        return f"{_matched(preview)}, kept {len(trace.entries)}" + (f", {down} failed" if down else "")
     return f"{named}~{trace.tokens:,} tok" if stage.name == "format" else trace.settings.placement
 
 
@@ -190,7 +202,7 @@ def _popover(preview: Preview) -> Node:
                 el("p", "", f"Words of the query not in it: {shortened(', '.join(explanation.missing), 200)}")
             )
         content.extend(_tried(explanation))
-    if trace.error is not None:
+    if trace.error is not None and not failed_stores(trace):  # those are among the notes
         content.append(el("p", "memwb-bad", f"{trace.skipped_at} failed: {trace.reason}"))
     if trace.notes:
         content.append(el("p", "", "What surprises at this call:"))

@@ -27,22 +27,75 @@ function patch(element, node) {
       // What a person is typing is never overwritten by an answer to an earlier keystroke.
       if (element !== element.getRootNode().activeElement) element.value = value;
     } else if (name === "open") {
-      if (!element.dataset.opened) element.open = true;
-      element.dataset.opened = "1";
+      if (!element.memwbOpened) element.open = element.memwbOpened = true; // once: then it is the reader's
     } else if (!name.startsWith("on") && element.getAttribute(name) !== value) element.setAttribute(name, value);
   }
   element.memwb = node.m;
-  const children = node.k || [];
-  while (element.childNodes.length > children.length) element.lastChild.remove();
-  children.forEach((child, at) => {
-    const old = element.childNodes[at];
-    if (!old) element.append(make(child));
-    else if (typeof child === "string" && old.nodeType === Node.TEXT_NODE) {
-      if (old.data !== child) old.data = child;
-    } else if (typeof child !== "string" && old.localName === child.t && old.dataset?.key === child.a?.["data-key"]) {
-      patch(old, child);
-    } else old.replaceWith(make(child));
-  });
+  patchChildren(element, node.k || []);
+}
+
+// A child with a key keeps its element wherever it moves; one without is patched in its place.
+function patchChildren(element, children) {
+  const keyed = new Map();
+  for (const old of element.children) if (old.dataset.key !== undefined) keyed.set(old.dataset.key, old);
+  let at = element.firstChild;
+  for (const child of children) {
+    const old = reusable(child, at, keyed);
+    if (old && old !== at) element.insertBefore(old, at);
+    else if (old) at = at.nextSibling;
+    if (!old) element.insertBefore(make(child), at);
+    else if (typeof child !== "string") patch(old, child);
+    else if (old.data !== child) old.data = child;
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+function reusable(child, at, keyed) {
+  if (typeof child === "string") return at?.nodeType === Node.TEXT_NODE ? at : null;
+  const key = child.a?.["data-key"];
+  const old = key === undefined ? at : keyed.get(key);
+  keyed.delete(key);
+  return old?.localName === child.t && old.dataset.key === key ? old : null;
+}
+
+// An element that moved within its parent has lost the focus.
+function keepFocus(root, draw) {
+  const focused = root.contains(document.activeElement) ? document.activeElement : null;
+  draw();
+  if (focused && focused !== document.activeElement && root.contains(focused)) focused.focus({ preventScroll: true });
+}
+
+// Pointing at a line of the block marks its hit, and the other way round.
+function link(event, root, on) {
+  const target = event.target.closest?.("[data-link], .memwb-hit");
+  const key = target?.dataset.link ?? target?.dataset.key;
+  if (key === undefined) return;
+  const bench = root.closest(".memwb-bench") ?? root;
+  for (const other of bench.querySelectorAll("[data-link], .memwb-hit")) {
+    if ((other.dataset.link ?? other.dataset.key) === key) other.classList.toggle("memwb-linked", on);
+  }
+}
+
+async function copy(text, root) {
+  let copied = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch { // no clipboard on a page that is not served securely: the old way, by a selection
+    const holder = document.createElement("textarea");
+    holder.value = text;
+    root.append(holder);
+    holder.select();
+    copied = document.execCommand("copy");
+    holder.remove();
+  }
+  const button = root.querySelector(".memwb-copy");
+  if (!button) return;
+  button.textContent = copied ? "copied" : "copying is not allowed";
+  setTimeout(() => { button.textContent = "copy"; }, 1500);
 }
 
 function owner(event, root) {
@@ -88,10 +141,10 @@ function render({ model, el }) {
   root.className = "memwb-view";
   el.append(root);
   const send = (message) => model.send(message);
-  const draw = () => patch(root, { t: "div", c: "memwb-view", k: [model.get("tree")] });
+  const draw = () => keepFocus(root, () => patchChildren(root, [model.get("tree")]));
   draw();
   model.on("change:tree", draw);
-  const said = (message) => { if (message.copy !== undefined) navigator.clipboard?.writeText(message.copy); };
+  const said = (message) => { if (message.copy !== undefined) copy(message.copy, root); };
   model.on("msg:custom", said);
 
   root.addEventListener("click", (event) => {
@@ -115,6 +168,8 @@ function render({ model, el }) {
       send(target.memwb);
     }
   });
+  root.addEventListener("pointerover", (event) => link(event, root, true));
+  root.addEventListener("pointerout", (event) => link(event, root, false));
   root.addEventListener("pointerdown", (event) => {
     const line = event.target.closest?.(".memwb-cut");
     if (line && event.button === 0) dragCut(root, line, event, send);
