@@ -54,7 +54,8 @@ def test_a_tree_becomes_html_without_actions_and_page_internal_attributes() -> N
     tree = el("details", "box", el("summary", "", "a < b"), el("input", "", type="text", value='"x"'), data_key="k",
               open=True, tabindex=0)  # fmt: skip
     assert tree.to_html() == (
-        '<details class="box" open="True"><summary>a &lt; b</summary><input type="text" value="&quot;x&quot;"></details>'
+        '<details class="box" open="True"><summary>a &lt; b</summary>'
+        '<input type="text" value="&quot;x&quot;"></details>'
     )
 
 

@@ -15,7 +15,7 @@ from .injection import run_injection
 from .queries import last_two_messages, latest_without_stop_words, whole_history
 from .search import ask_stores
 from .settings import Injection
-from .trace import Hit, InjectionTrace, make_hit, matched_tokens, tokenizer_of
+from .trace import Hit, InjectionTrace, in_order, make_hit, matched_tokens, tokenizer_of
 from .types import Message
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 DEEP_LIMIT = 100
 """Entries asked of a store that cannot say how many of its entries match."""
+
+LISTED = 1000
+"""Records that hold the words asked for, among which the very text is looked for."""
 
 MAX_ENTRIES_TRIED = 20
 """No suggestion raises max_entries above this: a block of everything is no finding."""
@@ -163,15 +166,18 @@ class _Wanted:
         if not isinstance(content, str):
             content = str(content)
         id = getattr(target, "id", None)
-        if hit := _pick(hits, content, id):
-            return cls(hit.content, hit.id, hit.store)
-        for store in manager.stores:
-            record = await _listed(store, content, id)
-            if record is not None:
-                return cls(record.content, record.id, store.name)
+        for exact in (True, False):  # an entry that is this text comes before one that holds it
+            if hit := _pick(hits, content, id, exact):
+                return cls(hit.content, hit.id, hit.store)
+            for store in manager.stores:
+                record = await _listed(store, content, id, exact)
+                if record is not None:
+                    return cls(record.content, record.id, store.name)
         # A store that cannot list may still find the entry by its own words.
-        if content.strip() and (hit := _pick(await ranking_of(manager, content, trace=trace), content, id)):
-            return cls(hit.content, hit.id, hit.store)
+        if content.strip():
+            found = await ranking_of(manager, content, trace=trace)
+            if hit := _pick(found, content, id, True) or _pick(found, content, id, False):
+                return cls(hit.content, hit.id, hit.store)
         return cls(content, id, known=not isinstance(target, str))
 
     def is_hit(self, hit: Hit) -> bool:
@@ -188,31 +194,28 @@ class _Wanted:
         return quoted(self.content)
 
 
-def _pick(hits: Sequence[Hit], content: str, id: str | None) -> Hit | None:
-    """Choose the hit that is meant: by id, by the very content, else the first whose text holds the words given."""
-    for test in (
-        lambda hit: hit.id is not None and hit.id in (id, content),
-        lambda hit: hit.content.strip() == content.strip(),
-        lambda hit: id is None and bool(content.strip()) and content.casefold() in hit.content.casefold(),
-    ):
-        if chosen := next(filter(test, hits), None):
-            return chosen
-    return None
+def _pick(hits: Sequence[Hit], content: str, id: str | None, exact: bool) -> Hit | None:
+    """Choose the hit that is meant: by id, else by its very content; or, inexactly, one that holds the words given."""
+    if not exact:
+        words = content.casefold() if id is None and content.strip() else None
+        return next((hit for hit in hits if words is not None and words in hit.content.casefold()), None)
+    by_id = (hit for hit in hits if hit.id is not None and hit.id in (id, content))
+    return next(by_id, None) or next((hit for hit in hits if hit.content.strip() == content.strip()), None)
 
 
-async def _listed(store: Any, content: str, id: str | None) -> Any:
-    """Look the entry up in a store that can list: by id, then by text."""
+async def _listed(store: Any, content: str, id: str | None, exact: bool) -> Any:
+    """Look the entry up in a store that can list: by id or very content; or, inexactly, by the words given."""
     if not hasattr(store, "page") or not hasattr(store, "get"):
         return None
     try:
-        for key in filter(None, (id, content)):
-            if (record := await store.get(key)) is not None:
-                return record
-        page = await store.page(0, 50, where=content.strip())
+        if exact:
+            for key in filter(None, (id, content)):
+                if (record := await store.get(key)) is not None:
+                    return record
+        page = await store.page(0, LISTED, where=content.strip()) if content.strip() else []
     except Exception:  # a store that cannot answer holds nothing that could be explained; the trace names its failure
         return None
-    exact = [record for record in page if record.content.strip() == content.strip()]
-    return next(iter(exact or page), None) if content.strip() else None
+    return next((record for record in page if not exact or record.content.strip() == content.strip()), None)
 
 
 def _not_searched(wanted: _Wanted, trace: InjectionTrace) -> Explanation:
@@ -308,8 +311,7 @@ def _not_matched(manager: MemoryManager, wanted: _Wanted, query: str, missing: S
 def _missing(manager: MemoryManager, store: str | None, query: str, content: str) -> tuple[str, ...]:
     holder = next((held for held in manager.stores if held.name == store), manager.stores[0])
     tokenizer = tokenizer_of(holder)
-    lost = set(tokenizer(query)) - set(tokenizer(content))
-    return tuple(sorted(lost, key=lambda token: (query.lower().find(token), token)))
+    return in_order(set(tokenizer(query)) - set(tokenizer(content)), query)
 
 
 def _changes(settings: Injection, needed: int | None) -> Iterator[tuple[str, dict[str, Any]]]:

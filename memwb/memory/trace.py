@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -215,7 +216,7 @@ class InjectionTrace:
         ended = self._ended
         if ended is None:
             count = len(self.entries)
-            return f"{count} {'entry' if count == 1 else 'entries'} injected, ~{self.tokens} tokens"
+            return f"{count} {'entry' if count == 1 else 'entries'} injected, ~{self.tokens:,} tokens"
         if ended.name == "search" and ended.status == "skipped":
             return f"nothing found: {ended.reason}"
         return f"{ended.status} at {ended.name}: {ended.reason}"
@@ -250,11 +251,7 @@ def make_hit(store: Any, rank: int, entry: MemoryEntry, query: str, *, kept: boo
 def matched_tokens(store: Any, query: str, content: str) -> tuple[str, ...]:
     """Return the query's tokens that ``content`` holds, in the query's order, by the store's own tokenizer."""
     tokenizer = tokenizer_of(store)
-    common = set(tokenizer(query)) & set(tokenizer(content))
-    if not common:
-        return ()
-    place = query.lower()
-    return tuple(sorted(common, key=lambda token: (_position(place, token), token)))
+    return in_order(set(tokenizer(query)) & set(tokenizer(content)), query)
 
 
 def tokenizer_of(store: Any) -> Any:
@@ -265,9 +262,17 @@ def tokenizer_of(store: Any) -> Any:
     return tokenizer if callable(tokenizer) else tokenize
 
 
+def in_order(tokens: Iterable[str], query: str) -> tuple[str, ...]:
+    """Return tokens in the order in which the query holds them."""
+    return tuple(sorted(tokens, key=lambda token: (_position(query, token), token)))
+
+
 def _position(text: str, token: str) -> int:
-    at = text.find(token)
-    return at if at >= 0 else len(text)
+    """Return where a token begins as a word of its own, else where at all, else the end."""
+    quoted_token = re.escape(token)
+    pattern = rf"(?<!\w){quoted_token}(?!\w)|(?P<inside>{quoted_token})"
+    places = [(found["inside"] is not None, found.start()) for found in re.finditer(pattern, text, re.IGNORECASE)]
+    return min(places, default=(True, len(text)))[1]
 
 
 def nothing_found(stores: Sequence[Any], query: str) -> str:

@@ -1,0 +1,365 @@
+"""Why an entry arrived or did not, and what would bring it in. Every suggestion is tried again here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memwb.memory import Explanation, MemoryEntry, MemoryManager, ranking_of
+from memwb.memory.queries import last_two_messages, latest_without_stop_words, whole_history
+from memwb.memory.types import identified
+from memwb.stores import TestMemoryStore
+from tests.memory.stores import BareStore, FailingStore, ListedStore, WordStore, assistant, tool_result, tool_use, user
+
+TEAS = [f"tea number {at}" for at in range(8)]
+
+
+def listed(name: str = "home", *contents: str) -> ListedStore:
+    return ListedStore(name, *contents)
+
+
+async def why(target: Any, messages: Any, *stores: Any, injection: Any = True) -> Explanation:
+    """Ask why, and try each suggestion on the same conversation: it must bring the entry in, at the rank it says."""
+    manager = MemoryManager(list(stores), injection=injection)
+    found = await manager.why(target, messages)
+    for suggestion in found.suggestions:
+        changed: Any = {**(manager.injection or {}), **suggestion.settings}
+        trace = await manager.trace_injection(messages, changed)
+        assert trace.injected
+        assert trace.entries[suggestion.rank - 1].content == found.target
+    return found
+
+
+class TestArrived:
+    async def test_it_says_the_rank_and_the_words(self) -> None:
+        found = await why("a cup", [user("Is there tea in the cup?")], listed("home", "tea in a cup", "tea"))
+        assert found == Explanation(
+            target="tea in a cup",
+            arrived=True,
+            sentence="'tea in a cup' arrived: rank 1, matched on tea, cup.",
+            stage="fold",
+            rank=1,
+            limit=5,
+            matched=("tea", "in", "cup"),
+            missing=("is", "there", "the"),
+        )
+
+    async def test_it_says_when_stop_words_alone_matched(self) -> None:
+        found = await why("all of it", [user("What is this all about?")], listed("home", "I know all of it"))
+        assert found.sentence == "'I know all of it' arrived: rank 1, matched on stop words alone (all)."
+
+    async def test_a_store_that_is_not_lexical_has_no_words(self) -> None:
+        found = await why("tea", [user("what?")], BareStore("vectors", "tea"))
+        assert found.sentence == "'tea' arrived: rank 1."
+
+    @pytest.mark.parametrize("placement", ["prepend", "append"])
+    async def test_an_entry_that_arrived_needs_no_suggestion(self, placement: Any) -> None:
+        found = await why("tea", [user("tea")], listed("home", "tea"), injection={"placement": placement})
+        assert (found.arrived, found.suggestions) == (True, ())
+
+
+class TestTarget:
+    ENTRY = identified(MemoryEntry("tea in a cup"), "b")
+
+    @pytest.mark.parametrize(
+        "target", ["b", "tea in a cup", " tea in a cup\n", "A CUP", ENTRY, MemoryEntry("tea in a cup")], ids=str
+    )
+    @pytest.mark.parametrize("words", ["cup", "milk"])
+    async def test_an_entry_an_id_or_a_text_finds_it_whether_it_matched_or_not(self, target: Any, words: str) -> None:
+        found = await why(target, [user(words)], listed("home", "milk", "tea in a cup"))
+        assert (found.target, found.arrived) == ("tea in a cup", words == "cup")
+
+    async def test_a_hit_of_a_trace_is_a_target_too(self) -> None:
+        manager = MemoryManager([listed("home", "tea", "tea and milk")])
+        trace = await manager.trace_injection([user("tea")])
+        assert [(await manager.why(hit, [user("tea")])).target for hit in trace.hits] == ["tea", "tea and milk"]
+
+    async def test_an_id_beats_a_text_that_holds_it(self) -> None:
+        found = await why("b", [user("tea")], listed("home", "tea b", "tea"))
+        assert found.target == "tea"
+
+    async def test_the_very_text_beats_one_that_holds_it(self) -> None:
+        found = await why("tea", [user("tea or milk")], listed("home", "tea milk", "tea"))
+        assert (found.target, found.rank) == ("tea", 2)
+
+    async def test_a_store_that_cannot_list_is_searched_for_the_text_itself(self) -> None:
+        found = await why("latex mats", [user("tea")], WordStore("home", "tea", "allergic to latex mats"))
+        assert (found.target, found.stage, found.arrived) == ("allergic to latex mats", "search", False)
+        assert found.sentence == (
+            "'allergic to latex mats' did not arrive: it shares no word with the query. Searched: tea."
+        )
+
+    async def test_a_text_that_no_store_holds(self) -> None:
+        found = await why("a unicorn", [user("tea")], listed("home", "tea"), WordStore("away", "milk"))
+        assert found == Explanation(
+            target="a unicorn",
+            arrived=False,
+            sentence="'a unicorn' did not arrive: no store here holds it, as far as they can be searched.",
+            stage="store",
+            limit=5,
+            missing=("tea",),
+        )
+
+    @pytest.mark.parametrize("blank", ["", "  "])
+    async def test_a_blank_text_is_no_entry(self, blank: str) -> None:
+        assert (await why(blank, [user("tea")], listed("home", "tea"))).stage == "store"
+
+    async def test_long_and_odd_texts_are_shortened_in_the_sentence(self) -> None:
+        found = await why("x" * 200 + "\x1b", [user("tea")], listed("home", "tea"))
+        assert found.sentence.startswith("'" + "x" * 59 + "…' did not arrive")
+
+
+class TestCut:
+    async def test_below_the_limit_it_says_rank_and_limit(self) -> None:
+        found = await why("number 6", [user("tea")], listed("home", *TEAS))
+        assert found.sentence == "'tea number 6' did not arrive: rank 7, limit 5."
+        assert (found.stage, found.rank, found.limit) == ("search", 7, 5)
+        assert repr(found).splitlines() == [
+            "'tea number 6' did not arrive: rank 7, limit 5.",
+            "  try: max_entries 7 → rank 7 (and 1 other new entry)",
+        ]
+        assert [suggestion.settings for suggestion in found.suggestions] == [{"max_entries": 7}]
+
+    async def test_the_limit_in_force_is_the_one_given(self) -> None:
+        manager = MemoryManager([listed("home", *TEAS)])
+        found = await manager.why("number 2", [user("tea")], {"max_entries": 2})
+        assert (found.rank, found.limit, found.arrived) == (3, 2, False)
+
+    async def test_no_suggestion_asks_for_everything(self) -> None:
+        found = await why("number 39", [user("tea")], listed("home", *(f"tea number {at}" for at in range(40))))
+        assert (found.rank, found.suggestions) == (40, ())
+
+    async def test_a_store_registered_before_it_took_all_places(self) -> None:
+        found = await why("green", [user("tea")], listed("first", *TEAS[:6]), listed("second", "green tea"))
+        assert found.sentence == (
+            "'green tea' did not arrive: rank 1 in 'second', but 'first', registered before it, filled the 5 places."
+        )
+        assert [(suggestion.settings, suggestion.also) for suggestion in found.suggestions] == [({"max_entries": 7}, 1)]
+
+    async def test_a_store_registered_before_it_took_some_places(self) -> None:
+        stores = [listed("first", *TEAS[:3]), listed("second", "green tea", "black tea", "white tea")]
+        found = await why("white", [user("tea")], *stores)
+        assert found.sentence == (
+            "'white tea' did not arrive: rank 3 in 'second', but 'first', registered before it, took 3 of the 5 places."
+        )
+        assert [suggestion.settings for suggestion in found.suggestions] == [{"max_entries": 6}]
+
+    async def test_a_store_that_returns_less_than_asked_for(self) -> None:
+        class Stingy(ListedStore):
+            async def search(self, query: str, options: Any = None) -> Any:
+                asked = options["max_search_results"]
+                return self._ranked(query)[: 2 if asked <= 5 else asked]
+
+        found = await why("number 3", [user("tea")], Stingy("home", *TEAS))
+        assert found.sentence == (
+            "'tea number 3' did not arrive: 'home' ranks it 4 but returned fewer entries than it was asked for."
+        )
+
+    async def test_the_same_text_twice_in_a_store_is_told_apart(self) -> None:
+        store = ListedStore("home", *["tea"] * 3)
+        manager = MemoryManager([store], injection={"max_entries": 2})
+        hits = await ranking_of(manager, "tea", trace=await manager.trace_injection([user("tea")]))
+        assert [(hit.id, hit.kept, hit.cut_by) for hit in hits] == [
+            ("a", True, None),
+            ("b", True, None),
+            ("c", False, "max_entries"),
+        ]
+
+
+class TestUnmatched:
+    async def test_it_names_the_words_that_were_searched(self) -> None:
+        found = await why("latex", [user("What are the mats made of?")], listed("home", "allergic to latex"))
+        assert found.sentence == (
+            "'allergic to latex' did not arrive: it shares no word with the query. "
+            "Searched: what, are, the, mats, made, of."
+        )
+        assert (found.stage, found.rank, found.limit, found.matched) == ("search", None, 5, ())
+        assert found.missing == ("what", "are", "the", "mats", "made", "of")
+
+    async def test_a_query_without_words_searched_nothing(self) -> None:
+        found = await why("latex", [user("?!")], listed("home", "latex"))
+        assert found.sentence == "'latex' did not arrive: it shares no word with the query. Searched: nothing."
+
+    async def test_a_store_that_is_not_lexical_is_not_judged_by_words(self) -> None:
+        class Vectors(ListedStore):
+            tokenizer = None  # type: ignore[assignment]
+
+            async def search(self, query: str, options: Any = None) -> Any:
+                return []
+
+            async def count_matches(self, query: str) -> int:
+                return 0
+
+        found = await why("latex", [user("latex")], Vectors("vectors", "latex gloves"))
+        assert found.sentence == "'latex gloves' did not arrive: 'vectors' does not return it for this query."
+
+    async def test_words_are_those_of_the_store_that_holds_it(self) -> None:
+        whole = WordStore("whole", "tea")
+        shouting = ListedStore("shouting", "GREEN", tokenizer=lambda text: set(text.split()))
+        found = await why("GREEN", [user("Is green tea good?")], whole, shouting)
+        assert found.missing == ("Is", "green", "tea", "good?")
+
+    async def test_looking_one_message_back_is_suggested_where_it_helps(self) -> None:
+        messages = [user("hello"), assistant("Do you use a cane?"), user("Yes, please.")]
+        found = await why("cane", messages, listed("home", "I walk with a cane", "I like tea"))
+        assert [(suggestion.text, suggestion.settings) for suggestion in found.suggestions] == [
+            ("query: the last two messages → rank 1", {"query": last_two_messages}),
+            ("query: the whole history → rank 1", {"query": whole_history}),
+        ]
+
+    async def test_the_smallest_change_comes_first(self) -> None:
+        messages = [user("tea, milk and the cane"), assistant("and?"), assistant("a cane"), user("So what is with it?")]
+        stores = listed("home", "what is it", "so it is", "the cane", "milk")
+        found = await why("the cane", messages, stores)
+        also = [suggestion.also for suggestion in found.suggestions]
+        assert also == sorted(also)
+        assert found.suggestions[0].settings == {"query": last_two_messages}
+
+
+class TestNotSearched:
+    async def test_injection_off(self) -> None:
+        found = await why("tea", [user("tea")], listed("home", "tea"), injection=False)
+        assert found == Explanation(
+            target="tea",
+            arrived=False,
+            sentence="'tea' did not arrive: nothing was searched, injection is off.",
+            stage="trigger",
+        )
+
+    async def test_the_trigger_skipped(self) -> None:
+        messages = [user("the tea"), assistant("tea it is"), tool_use(), tool_result()]
+        messages[2]["content"].insert(0, {"text": "look for tea"})
+        found = await why("tea", messages, listed("home", "tea"))
+        assert found.sentence == (
+            "'tea' did not arrive: nothing was searched, 'userTurn', the last message is a tool result."
+        )
+        assert (found.stage, found.rank, found.limit) == ("trigger", None, 5)
+        assert [suggestion.text for suggestion in found.suggestions] == ["trigger everyTurn → rank 1"]
+
+    async def test_a_query_callback_raised(self) -> None:
+        def raising(context: Any) -> str:
+            raise KeyError("lost")
+
+        found = await why("tea", [user("tea")], listed("home", "tea"), injection={"query": raising})
+        assert found.sentence == "'tea' did not arrive: nothing was searched, KeyError: 'lost'."
+        assert (found.stage, bool(found.suggestions)) == ("query", True)
+        assert all(set(suggestion.settings) == {"query"} for suggestion in found.suggestions)
+
+    async def test_there_was_no_text_to_search(self) -> None:
+        found = await why("tea", [user("tea"), assistant("tea?"), user("")], listed("home", "tea"))
+        assert (
+            found.sentence == "'tea' did not arrive: nothing was searched, there is no text in the latest user message."
+        )
+        assert {"query": last_two_messages} in [suggestion.settings for suggestion in found.suggestions]
+
+    async def test_an_entry_given_as_such_is_explained_though_nothing_was_searched(self) -> None:
+        found = await why(MemoryEntry("tea"), [user("tea"), assistant("tea")], WordStore("home", "tea"))
+        assert [suggestion.settings for suggestion in found.suggestions] == [{"trigger": "everyTurn"}]
+
+
+class TestFailed:
+    async def test_its_store_failed(self) -> None:
+        class Down(ListedStore):
+            async def search(self, query: str, options: Any = None) -> Any:
+                raise ConnectionError("no route")
+
+        found = await why("tea", [user("milk")], Down("cloud", "tea"), WordStore("home", "tea and milk"))
+        assert found.sentence == "'tea' did not arrive: store 'cloud' raised ConnectionError('no route')."
+        assert (found.stage, found.limit) == ("search", 5)
+
+    async def test_a_store_that_cannot_even_count_is_a_failed_store(self) -> None:
+        class Damaged(ListedStore):
+            async def search(self, query: str, options: Any = None) -> Any:
+                raise ValueError("not JSON")
+
+            count_matches = page = get = search  # type: ignore[assignment]
+
+        found = await why("tea", [user("tea")], Damaged("file", "tea"))
+        assert found.sentence == "'tea' did not arrive: store 'file' raised ValueError('not JSON')."
+
+    async def test_a_failed_store_is_not_asked_again(self) -> None:
+        failing = FailingStore("cloud")
+        manager = MemoryManager([failing, listed("home", "tea")])
+        trace = await manager.trace_injection([user("tea")])
+        await ranking_of(manager, "tea", trace=trace)
+        assert len(failing.asked) == 1
+
+    async def test_a_store_that_is_none_ended_the_search_of_all(self) -> None:
+        class Forgetful(BareStore):
+            async def search(self, query: str, options: Any = None) -> Any:
+                return None
+
+        found = await why("tea", [user("tea")], listed("home", "tea"), Forgetful("odd"))
+        assert found.sentence.startswith("'tea' did not arrive: the search failed, store 'odd' returned something")
+        assert (found.stage, found.rank) == ("search", 1)
+
+    async def test_the_format_failed(self) -> None:
+        def bad(context: Any) -> Any:
+            return 5
+
+        found = await why("tea", [user("tea")], listed("home", "tea"), injection={"format": bad})
+        assert found.sentence == (
+            "'tea' did not arrive: it was kept at rank 1, but failed at format: TypeError: the format callback bad "
+            "returned int '5'; text is expected."
+        )
+        assert (found.stage, found.rank) == ("format", 1)
+        assert [suggestion.settings for suggestion in found.suggestions] == [{"format": None}]
+
+    async def test_there_was_no_user_message(self) -> None:
+        found = await why("tea", [assistant("tea")], listed("home", "tea"), injection={"trigger": "everyTurn"})
+        assert found.sentence == (
+            "'tea' did not arrive: it was kept at rank 1, but skipped at fold: there is no user message to fold the "
+            "block into."
+        )
+        assert (found.stage, found.suggestions) == ("fold", ())
+
+
+class TestRanking:
+    async def test_it_asks_for_all_that_match_where_the_store_can_say(self) -> None:
+        store = listed("home", *TEAS)
+        assert [hit.rank for hit in await ranking_of(MemoryManager([store]), "tea")] == list(range(1, 9))
+        assert store.asked == [("tea", {"max_search_results": 8})]
+
+    async def test_else_for_a_hundred(self) -> None:
+        store = WordStore("home", *TEAS)
+        await ranking_of(MemoryManager([store]), "tea")
+        assert store.asked == [("tea", {"max_search_results": 100})]
+
+    async def test_a_limit_given_is_the_limit(self) -> None:
+        hits = await ranking_of(MemoryManager([listed("home", *TEAS), listed("away", *TEAS)]), "tea", 2)
+        assert [(hit.store, hit.rank) for hit in hits] == [("home", 1), ("home", 2), ("away", 1), ("away", 2)]
+
+
+async def test_the_stop_words_of_a_query_hide_what_matters() -> None:
+    """The ranking counts words, so four stop words beat the one that tells."""
+    contents = [f"that is what it is {at}" for at in range(5)]
+    found = await why("latex", [user("what is it that is latex")], listed("home", *contents, "latex mats"))
+    assert found.sentence == "'latex mats' did not arrive: rank 6, limit 5."
+    assert found.suggestions[0].settings == {"query": latest_without_stop_words}
+    assert found.suggestions[0].text == "query: the latest message without stop words → rank 1"
+
+
+async def test_why_works_on_a_store_with_a_file(tmp_path: Any) -> None:
+    store = TestMemoryStore(name="home", path=tmp_path / "home.json")
+    result = await store.add("allergic to latex")
+    found = await why(result.id, [user("tea")], store)
+    assert (found.target, found.stage) == ("allergic to latex", "search")
+    (tmp_path / "home.json").write_text("no json", encoding="utf-8")
+    assert (await why("latex", [user("latex")], store)).stage == "search"
+
+
+_words = st.lists(st.sampled_from(["tea", "milk", "the", "is", "cane", "mat"]), min_size=1, max_size=4).map(" ".join)
+
+
+@given(st.lists(_words, min_size=1, max_size=8, unique=True), _words, st.integers(1, 3), st.data())
+async def test_it_arrived_exactly_if_the_block_holds_it(contents: Any, query: str, limit: int, data: Any) -> None:
+    manager = MemoryManager([ListedStore("home", *contents)], injection={"max_entries": limit})
+    target = data.draw(st.sampled_from(contents))
+    trace = await manager.trace_injection([user(query)])
+    found = await why(target, [user(query)], *manager.stores, injection={"max_entries": limit})
+    assert found.target == target
+    assert found.arrived == (target in [entry.content for entry in trace.entries])
+    assert (found.rank or limit + 1) > limit or found.arrived
