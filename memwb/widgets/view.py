@@ -21,8 +21,9 @@ class TreeView(anywidget.AnyWidget):
         on_action: Called with the message of an element that was clicked, typed into or moved.
     """
 
-    _esm = STATIC / "view.js"
-    _css = STATIC / "memwb.css"
+    # As texts: anywidget watches a path for changes, and so would keep every view that was ever made alive.
+    _esm = (STATIC / "view.js").read_text("utf-8")
+    _css = (STATIC / "memwb.css").read_text("utf-8")
     tree = traitlets.Dict(read_only=True).tag(sync=True)
 
     def __init__(self, on_action: Callable[[dict[str, Any]], None]) -> None:

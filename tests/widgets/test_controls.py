@@ -1,0 +1,178 @@
+"""The settings and the editor: what they show follows the state, and what is changed in them changes it, once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from memwb.callbacks import last_two_messages
+from memwb.widgets.controls import Controls
+from memwb.workbench import WorkbenchState
+from tests.workbench.fakes import ABOUT_ME, ListStore
+
+
+class Bench:
+    """Controls of a state, with names for its parts."""
+
+    def __init__(self, **given):
+        self.store = ListStore(*ABOUT_ME)
+        self.state = WorkbenchState(self.store, "Do I use a cane?", **given)
+        self.controls = Controls(self.state)
+        self.state.subscribe(self.controls.draw)
+        editor, row = self.controls.widgets
+        self.text, self.below = editor.children
+        self.editor = editor
+        self.max_entries, self.trigger, self.placement, *self.buttons = row.children
+
+    async def open(self, name):
+        next(button for button in self.buttons if button.description.startswith(name)).click()
+        await self.state.settled()
+
+    def shown(self):
+        return (self.max_entries.value, self.trigger.value, self.placement.value)
+
+
+async def opened(**given):
+    bench = Bench(**given)
+    await bench.state.settled()
+    return bench
+
+
+async def test_they_show_the_settings_that_are_in_force():
+    def later(context):
+        return True
+
+    assert (await opened()).shown() == (5, "userTurn", "prepend")
+    assert (await opened(injection={"max_entries": 70, "placement": "append", "trigger": "everyTurn"})).shown() == (
+        70,
+        "everyTurn",
+        "append",
+    )
+    assert (await opened(injection={"trigger": later})).shown() == (5, "predicate", "prepend")
+
+
+async def test_what_is_set_in_a_cell_shows_in_them_and_is_not_sent_back():
+    bench = await opened()
+    bench.store.searched.clear()
+
+    await bench.state.set(max_entries=2, trigger="everyTurn", placement="append")
+    assert bench.shown() == (2, "everyTurn", "append")
+    assert (bench.store.searched, bench.state.pending) == ([("Do I use a cane?", 2), ("Do I use a cane?", 50)], False)
+
+
+async def test_what_is_chosen_in_them_is_set_and_searched_once():
+    bench = await opened()
+    bench.store.searched.clear()
+
+    bench.max_entries.value = 3
+    await bench.state.settled()
+    assert (bench.state.settings.max_entries, [limit for _, limit in bench.store.searched]) == (3, [3, 50])
+
+    bench.trigger.value = "everyTurn"
+    bench.placement.value = "append"
+    await bench.state.settled()
+    assert bench.state.injection == {"max_entries": 3, "trigger": "everyTurn", "placement": "append"}
+
+
+async def test_several_quick_changes_of_max_entries_are_one_search():
+    bench = await opened()
+    bench.store.searched.clear()
+
+    for limit in (6, 7, 8, 9):
+        bench.max_entries.value = limit
+        await asyncio.sleep(0)
+    await bench.state.settled()
+    assert bench.store.searched == [("Do I use a cane?", 9), ("Do I use a cane?", 50)]
+
+
+async def test_a_predicate_of_a_cell_is_one_of_the_triggers_until_another_is_chosen():
+    bench = await opened(injection={"trigger": lambda context: True})
+    assert bench.trigger.options == ("userTurn", "everyTurn", "predicate")
+
+    bench.trigger.value = "userTurn"
+    await bench.state.settled()
+    assert (bench.state.injection["trigger"], bench.trigger.options) == ("userTurn", ("userTurn", "everyTurn"))
+
+
+async def test_they_cannot_be_used_where_injection_is_off():
+    bench = await opened(injection=False)
+
+    assert [each.disabled for each in (bench.max_entries, bench.trigger, bench.placement)] == [True, True, True]
+
+
+async def test_the_editor_opens_with_the_callbacks_source_and_closes_again():
+    bench = await opened(injection={"query": last_two_messages})
+    assert "memwb-shown" not in bench.editor._dom_classes
+
+    await bench.open("query")
+    assert "memwb-shown" in bench.editor._dom_classes
+    assert bench.text.value.startswith("def last_two_messages(context: InjectionQueryContext)")
+    await bench.open("format")
+    assert "def format(context):" in bench.text.value
+    await bench.open("format")
+    assert "memwb-shown" not in bench.editor._dom_classes
+
+
+async def test_a_text_that_is_typed_is_applied_when_it_is_complete():
+    bench = await opened()
+    await bench.open("query")
+
+    bench.text.value = "def query(context):\n    retur"
+    await bench.state.settled()
+    assert (bench.state.trace.query, bench.buttons[0].description) == ("Do I use a cane?", "query ✗")
+
+    bench.text.value = "def query(context):\n    return 'jazz'"
+    await bench.state.settled()
+    assert (bench.state.trace.query, bench.buttons[0].description) == ("jazz", "query ●")
+
+
+async def test_the_text_is_never_changed_while_it_is_typed():
+    bench = await opened()
+    await bench.open("query")
+
+    bench.text.value = "def query(context):\n    return 'jazz'"
+    await asyncio.sleep(0.01)
+    newer = "def query(context):\n    return 'jazz' + "
+    bench.text.value = newer  # before the refresh that the first text asked for
+    await bench.state.settled()
+    assert bench.text.value == newer
+
+
+async def test_a_cell_that_is_run_again_wins_and_its_text_shows():
+    bench = await opened()
+    await bench.open("query")
+    bench.text.value = "def query(context): return 'mine"
+    await bench.state.settled()
+
+    await bench.state.set(query=last_two_messages)
+    assert bench.text.value.startswith("def last_two_messages")
+
+    bench.controls._act({"do": "undo"})
+    await bench.state.settled()
+    assert bench.text.value == "def query(context): return 'mine"
+
+
+async def test_a_setting_that_is_refused_is_shown_and_the_control_goes_back():
+    bench = await opened()
+
+    bench.state.spawn(lambda: refused(bench.state))
+    await bench.state.settled()
+    assert (bench.shown(), "placement" in bench.state.refused) == ((5, "userTurn", "prepend"), True)
+
+
+async def refused(state):
+    state.put(placement="below")
+
+
+@pytest.mark.parametrize("name", ["query", "format", "trigger"])
+async def test_each_button_says_whether_its_callback_is_a_persons_own_or_in_error(name):
+    bench = await opened()
+    button = next(each for each in bench.buttons if each.description == name)
+
+    bench.state.type(name, "def ")
+    assert button.description == f"{name} ✗"
+    await bench.state.set(**{name: lambda context: "x"})
+    assert button.description == f"{name} ●"
+    await bench.state.set(**{name: None})
+    assert button.description == name
