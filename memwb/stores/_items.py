@@ -161,7 +161,7 @@ def new_records(
     records: list[RawRecord] = []
     for entry in entries:
         text = entry.content.strip()
-        known = _holder(text, contents) or texts.get(text) if deduplicate else None
+        known = texts.get(text, _holder(text, contents)) if deduplicate else None
         if known is not None:
             results.append(TestMemoryAddResult(known, deduplicated=True))
             continue

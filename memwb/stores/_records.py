@@ -134,15 +134,9 @@ def created_at(record: RawRecord) -> datetime | None:
         return None
 
 
-def as_record(record: RawRecord, store: str) -> Record:
-    """Return a record for a person to browse; it shares nothing with the store."""
-    return Record(
-        id=record["id"],
-        content=record["content"],
-        created_at=created_at(record),
-        store=store,
-        metadata=_json.copied(record.get("metadata")),
-    )
+def as_record(record: RawRecord, store: str, metadata: dict[str, Any] | None) -> Record:
+    """Return a record for a person to browse, with a copy of its metadata."""
+    return Record(record["id"], record["content"], created_at(record), store=store, metadata=metadata)
 
 
 def next_time(latest: datetime | None, now: datetime, still_to_come: int = 0) -> datetime:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from .. import _time
+from .._json import copied
 from ..catalog import Record
 from ..errors import ConfigError
 from ..memory.settings import at_least_one, refuse_unknown
@@ -240,17 +241,21 @@ class TestMemoryStore(MemoryStore):
         return contents, rank(tokens, documents)
 
     def _entry(self, contents: Contents, position: int, score: int) -> MemoryEntry:
-        metadata: Any = self._record(contents, position).metadata
         record = contents.records[position]
-        entry = MemoryEntry(record["content"], metadata={**(metadata or {}), RELEVANCE_SCORE: score})
-        return identified(entry, record["id"])
+        metadata = {**(self._metadata(contents, position) or {}), RELEVANCE_SCORE: score}
+        return identified(MemoryEntry(record["content"], metadata=metadata), record["id"])
 
     def _record(self, contents: Contents, position: int) -> Record:
+        return as_record(contents.records[position], self.name, self._metadata(contents, position))
+
+    def _metadata(self, contents: Contents, position: int) -> dict[str, Any] | None:
+        """Return a copy of a record's metadata."""
         try:
-            return as_record(contents.records[position], self.name)
+            metadata: dict[str, Any] | None = copied(contents.records[position].get("metadata"))
         except RecursionError:
             assert self.path is not None  # what add takes is never that deep
             raise damaged(self.path, f"record {position + 1}, metadata", "lists and objects nest too deep") from None
+        return metadata
 
     def _matching(self, contents: Contents, where: str) -> list[int]:
         if not isinstance(where, str):

@@ -126,6 +126,11 @@ async def test_b42_the_same_text_is_one_entry_and_the_dropped_metadata_is_report
     assert len(file.records()) == 3
 
 
+async def test_a_text_is_known_also_where_a_foreign_record_has_an_empty_id(file: StoreFile) -> None:
+    file.write('[{"id": "", "content": "tea", "createdAt": ""}]')
+    assert await file.store().add("tea") == TestMemoryAddResult("", deduplicated=True)
+
+
 async def test_b22_metadata_that_is_no_object_is_refused_and_the_store_works_afterwards(file: StoreFile) -> None:
     store = file.store()
     await store.add("first")

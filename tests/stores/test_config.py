@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -154,3 +156,10 @@ async def test_records_can_be_there_from_the_start() -> None:
 def test_records_from_the_start_are_for_stores_in_memory(config: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="from_records makes a store in memory"):
         TestMemoryStore.from_records([], name="a", **config)
+
+
+def test_importing_the_stores_loads_nothing_heavy() -> None:
+    heavy = {"asyncio", "pandas", "numpy", "IPython", "pytest"}
+    code = f"import sys, memwb.stores; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -101,8 +101,3 @@ async def test_bad_arguments_are_refused(store: TestMemoryStore, args: Any, mess
 async def test_a_time_that_is_none_is_shown_as_missing(file: StoreFile) -> None:
     file.write('[{"id": "r1", "content": "tea", "createdAt": "some day"}]')
     assert await file.store().page(0, 1) == [Record("r1", "tea", None, store="notes")]
-
-
-def test_records_can_be_collected_in_sets() -> None:
-    record = Record("a", "tea", DAY, metadata={"n": [1]})
-    assert len({record, Record("a", "tea", DAY, metadata={"n": [1]})}) == 1
