@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "AggregateMemoryError",
@@ -37,7 +38,15 @@ def _squashed(folded: dict[str, str]) -> dict[str, str]:
 
 
 class MemwbError(Exception):
-    """The parent of every error that memwb raises on purpose."""
+    """The parent of every error that memwb raises on purpose. It passes between processes with its data."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is rebuilt from its message alone; these take more than that to be made.
+        return _rebuilt, (type(self), self.args), dict(self.__dict__)
+
+
+def _rebuilt(kind: type[MemwbError], args: tuple[Any, ...]) -> MemwbError:
+    return kind.__new__(kind, *args)
 
 
 class ConfigError(MemwbError, ValueError):

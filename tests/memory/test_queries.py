@@ -1,0 +1,42 @@
+"""The query callbacks that ship with memwb, as they run in an agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memwb import callbacks
+from memwb.memory import InjectionQueryContext, MemoryManager
+from tests.memory.stores import WordStore, assistant, tool_result, tool_use, user
+
+TALK = [user("Hello"), assistant("Do you want tea?"), user("Yes, the green tea that is strong, please.")]
+
+
+@pytest.mark.parametrize(
+    ("callback", "query"),
+    [
+        (callbacks.latest_user_message, "Yes, the green tea that is strong, please."),
+        (callbacks.last_two_messages, "Do you want tea?\nYes, the green tea that is strong, please."),
+        (callbacks.whole_history, "Hello\nDo you want tea?\nYes, the green tea that is strong, please."),
+        (callbacks.latest_without_stop_words, "yes green tea strong please"),
+    ],
+)
+def test_each_reads_the_conversation_in_its_way(callback: Any, query: str) -> None:
+    assert callback(InjectionQueryContext(TALK)) == query
+
+
+@pytest.mark.parametrize("callback", [getattr(callbacks, name) for name in callbacks.__all__])
+@pytest.mark.parametrize("messages", [[], [assistant("hi")], [tool_use(), tool_result()], [user()], [user("the")]])
+async def test_where_there_is_nothing_to_say_the_injection_skips(callback: Any, messages: Any) -> None:
+    config: Any = {"query": callback, "trigger": "everyTurn"}
+    trace = await MemoryManager([WordStore("home", "tea")], injection=config).trace_injection(messages)
+    assert trace.error is None
+    assert not trace.injected
+
+
+def test_messages_without_text_leave_no_blank_line() -> None:
+    messages = [user("tea"), tool_use(), tool_result(), user("", "milk")]
+    assert callbacks.whole_history(InjectionQueryContext(messages)) == "tea\nmilk"
+    assert callbacks.last_two_messages(InjectionQueryContext(messages)) == "milk"
+    assert callbacks.latest_user_message(InjectionQueryContext(messages[:3])) == ""
