@@ -370,6 +370,7 @@ async def test_b67_opening_and_closing_fifty_times_leaves_no_widget_observer_thr
         workbench.close()
         assert workbench.state._subscribers == {}
     del workbench
+    await asyncio.sleep(0.01)  # what closing asked of the loop
     gc.collect()
 
     assert (live(), threading.active_count(), len(asyncio.all_tasks())) == before
