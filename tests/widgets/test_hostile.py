@@ -1,0 +1,252 @@
+"""Memory text is untrusted: wherever it shows, it shows as typed, and it never becomes an element or an attribute."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas
+import pytest
+
+from memwb._dom import TAGS, Node
+from memwb._text import visible
+from memwb.stores import TestMemoryStore
+from memwb.widgets import Workbench, panes
+from memwb.workbench import WorkbenchState
+from tests.widgets.reading import walk
+from tests.workbench.fakes import ListStore, assistant, tool_call, tool_result, user
+
+CASE = json.loads(Path(__file__).parents[1].joinpath("cases", "B59-markup-fields.json").read_text("utf-8"))
+TEXTS = [*CASE["texts"], "tea costs $5, cake $9_50", "</script><script>window.hit=1</script>", "a\x00b\x08c\u202ed"]
+
+
+class Page(HTMLParser):
+    """What a browser would make of some HTML: its elements, its attributes and its text."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.text = set(), set(), ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data):
+        self.text += data
+
+    def handle_comment(self, data):
+        raise AssertionError(f"a comment: {data}")
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
+
+
+def drawn(state):
+    """Every pane of the workbench, with everything open."""
+    lower = [panes.lower(state, tab) for tab in panes.TABS]
+    return [
+        panes.top(state, why_open=True),
+        panes.conversation(state),
+        panes.hits(state),
+        *lower,
+        *map(panes.mistakes, state.slots.values()),
+    ]
+
+
+def page_text(state):
+    return "\n".join(node.text() for node in drawn(state))
+
+
+def check(state):
+    """No text of the panes became anything but text, in either way of drawing them."""
+    for node in drawn(state):
+        assert {each.tag for each in walk(node)} <= TAGS
+        assert all(isinstance(child, Node | str) for each in walk(node) for child in each.children)
+        page = Page(node.to_html())
+        assert page.tags <= TAGS
+        assert not [name for name in page.attributes if name.startswith("on") or name in ("href", "src", "style")]
+        assert page.text == visible(node.text())
+        for shown in strings(node.to_json()):
+            assert shown == visible(shown)
+
+
+def strings(tree):
+    """Every text and attribute of a tree as it is sent to the page; what its elements send back is not shown."""
+    if isinstance(tree, str):
+        yield tree
+        return
+    yield from tree.get("a", {}).values()
+    for child in tree.get("k", ()):
+        yield from strings(child)
+
+
+async def settled(source, messages, **given):
+    state = WorkbenchState(source, messages, **given)
+    await state.settled()
+    return state
+
+
+@pytest.fixture(params=TEXTS, ids=range(len(TEXTS)))
+def text(request):
+    return request.param
+
+
+async def test_b59_in_an_entry(text):
+    state = await settled(ListStore(f"cane {text}", "cane"), "cane", expected=[f"cane {text}"])
+
+    check(state)
+    for pane in (panes.top(state), panes.hits(state), panes.lower(state, "entries")):
+        assert f"cane {visible(text)}" in visible(pane.text()).replace("\n", " ")
+
+
+async def test_b59_in_a_message_and_so_in_the_query(text):
+    talk = [
+        user(f"first {text}"),
+        tool_call(text, **{"zone": text}),
+        tool_result(text),
+        assistant(text),
+        user(f"cane {text}"),
+    ]
+    state = await settled(ListStore("cane"), talk)
+
+    check(state)
+    shown = page_text(state)
+    assert f"first {text}" in shown
+    assert f"cane {text}" in shown
+    assert visible(json.dumps(text, ensure_ascii=False)) in visible(shown)
+
+
+async def test_b59_in_the_name_of_a_store(text):
+    state = await settled([ListStore("cane", name=text), ListStore("cane", name="other")], "cane")
+
+    check(state)
+    assert text in panes.hits(state).text()
+    assert text in panes.lower(state, "entries").text()
+
+
+async def test_b59_in_a_store_that_fails_and_in_what_it_raises(text):
+    state = await settled(ListStore("cane", name=text, error=RuntimeError(text)), "cane")
+
+    check(state)
+    assert visible(repr(RuntimeError(text))) in visible(page_text(state))
+
+
+async def test_b59_in_metadata_and_in_ids(text):
+    store = TestMemoryStore.from_records(
+        [{"content": "cane", "id": f"id {text}", "metadata": {f"key {text}": f"value {text}"}}], name="notes"
+    )
+    state = await settled(store, "cane")
+
+    check(state)
+    shown = visible(panes.lower(state, "entries").text())
+    assert visible(json.dumps(f"key {text}", ensure_ascii=False))[:100] in shown
+
+
+async def test_b59_in_the_columns_of_a_frame(text):
+    frame = pandas.DataFrame({"content": ["cane"], f"column {text}": [text]}).rename_axis(text)
+    state = await settled(frame, "cane")
+
+    check(state)
+    assert "cane" in panes.hits(state).text()
+
+
+async def test_b59_in_what_is_looked_for_and_filtered(text):
+    state = await settled(ListStore("cane"), "cane")
+    state.look_for(text)
+    state.entries.choose(where=text)
+    await state.settled()
+    await state.entries.load()
+
+    check(state)
+    values = [each.attributes.get("value") for pane in drawn(state) for each in walk(pane) if each.tag == "input"]
+    assert values == [text, text]
+
+
+async def test_b59_in_a_callback_its_mistakes_and_what_it_prints(text):
+    state = await settled(ListStore("cane"), "cane")
+
+    await state.edit("query", f"def query(context):\n    print({text!r})\n    raise ValueError({text!r})")
+    check(state)
+    assert visible(text) in visible(page_text(state))
+
+    state.type("query", f"def query(context):\n    {text}")
+    check(state)
+
+
+async def test_b59_in_the_block_that_a_format_of_ones_own_makes(text):
+    state = await settled(ListStore("cane"), "cane", injection={"format": lambda context: f"block {text}"})
+
+    check(state)
+    assert f"block {text}" in panes.lower(state).text()
+    assert f"block {text}" in panes.lower(state, "input").text()
+
+
+async def test_b59_in_the_file_beside_a_missing_one(text, tmp_path):
+    name = f"{text}.json".replace("/", "_").replace("\x00", "_")
+    tmp_path.joinpath(name).write_text("[]")
+    state = await settled(tmp_path / "home.json", "cane")
+
+    check(state)
+    assert name in panes.hits(state).text()
+
+
+async def test_b59_in_the_html_of_traces_and_explanations(text):
+    state = await settled(
+        ListStore(f"cane {text}", "x", name=f"store {text}"), f"cane {text}", injection={"max_entries": 1}
+    )
+    explanation = await state.why(f"cane {text}")
+
+    for page in map(Page, (state.trace._repr_html_(), explanation._repr_html_())):
+        assert page.tags <= TAGS
+        assert not [name for name in page.attributes if name.startswith("on") or name in ("href", "src", "style")]
+        assert f"cane {visible(text)}"[:30] in page.text
+
+
+async def test_b53_a_lone_surrogate_in_a_message_or_an_entry_shows_and_is_sent():
+    bad = "cane \ud83d end"
+    workbench = await Workbench(ListStore(bad), [user(bad), assistant(bad), user(bad)], expected=[bad])
+
+    check(workbench.state)
+    for view in (workbench._top, workbench._talk, workbench._hits, workbench._low):
+        assert json.dumps(view.get_state()["tree"], ensure_ascii=False).encode()
+    assert r"cane \ud83d end" in json.dumps(workbench._talk.tree, ensure_ascii=False).replace("\\\\", "\\")
+    workbench.close()
+
+
+async def test_b53_lone_surrogates_in_names_and_ids_are_sent_as_well():
+    class Odd(ListStore):
+        async def page(self, *args, **options):
+            return [replace(record, id="\ud83d") for record in await super().page(*args, **options)]
+
+    workbench = await Workbench([Odd("cane", name="\ud83d"), Odd("cane", name="other")], "cane")
+    for tab in panes.TABS:
+        assert json.dumps(panes.lower(workbench.state, tab).to_json(), ensure_ascii=False).encode()
+    assert json.dumps(workbench._hits.tree, ensure_ascii=False).encode()
+    workbench.close()
+
+
+async def test_b15_an_entry_of_a_million_characters_sends_little_and_says_how_much_is_not_shown():
+    workbench = await Workbench(ListStore("cane " * 200_000), "cane")
+
+    assert "~250,013 tokens" in panes.lower(workbench.state).text()
+    assert "more characters" in panes.lower(workbench.state).text()
+    assert [note.kind for note in workbench.trace.notes] == ["large block"]
+    sent = [json.dumps(view.tree) for view in (workbench._top, workbench._talk, workbench._hits, workbench._low)]
+    assert sum(map(len, sent)) < 50_000
+    workbench.close()
+
+
+async def test_b65_many_large_entries_send_under_a_megabyte():
+    store = ListStore(*(f"cane {number} " + "x" * 1_990 for number in range(20_000)))
+    workbench = await Workbench(store, "cane")
+
+    sizes = []
+    for tab in panes.TABS:
+        trees = [panes.top(workbench.state), panes.hits(workbench.state), panes.lower(workbench.state, tab)]
+        sizes.append(sum(len(json.dumps(tree.to_json())) for tree in trees))
+    assert max(sizes) < 100_000
+    assert "19,950 more matched" in panes.hits(workbench.state).text()
+    workbench.close()
