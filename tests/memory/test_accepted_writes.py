@@ -40,10 +40,17 @@ async def test_writes_are_made_without_a_flush_while_the_loop_goes_on() -> None:
 
 
 async def test_accepted_writes_run_at_the_same_time() -> None:
-    store = AddStore("home", seconds=0.1)
+    all_begun = asyncio.Barrier(20)
+
+    class Waiting(AddStore):
+        async def add(self, content: str, metadata: Any = None) -> str:
+            await all_begun.wait()
+            return await super().add(content, metadata)
+
+    store = Waiting("home")
     manager, add = fire_and_forget(store)
     await add({"entries": [f"tea {at}" for at in range(20)]})
-    await asyncio.wait_for(manager.flush(), 0.5)
+    await asyncio.wait_for(manager.flush(), 10)
     assert len(store.writes) == 20
 
 
