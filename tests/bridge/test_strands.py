@@ -62,7 +62,8 @@ def test_without_an_sdk_the_placement_is_the_documented_one(monkeypatch: Any) ->
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", missing)
-    monkeypatch.setitem(sys.modules, "strands", None)
+    for name in ("strands", "strands.injection", "strands.injection._message_injection"):
+        monkeypatch.setitem(sys.modules, name, None)
     assert placement() == "prepend"
 
 
