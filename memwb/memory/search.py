@@ -46,12 +46,23 @@ class SearchResult(list[MemoryEntry]):
 
 
 async def ask_stores(stores: Sequence[Any], query: str, limits: Sequence[int]) -> list[StoreAnswer]:
-    """Search all stores concurrently; a store that raises is logged and its answer holds the exception."""
-    if len(stores) == 1:  # the usual case needs no tasks
-        return [await _ask(stores[0], query, limits[0])]
+    """Search all stores concurrently; a store that raises is logged and its answer holds the exception.
+
+    The first store is asked in the running task, each other one in a task of its own: one store needs no task.
+    """
+    pairs = list(zip(stores, limits, strict=True))
+    if len(pairs) < 2:
+        return [await _ask(store, query, limit) for store, limit in pairs]
     import asyncio
 
-    return await asyncio.gather(*(_ask(store, query, limit) for store, limit in zip(stores, limits, strict=True)))
+    start = asyncio.get_running_loop().create_task
+    tasks = [start(_ask(store, query, limit)) for store, limit in pairs[1:]]
+    try:
+        return [await _ask(stores[0], query, limits[0]), *[await task for task in tasks]]
+    except BaseException:  # an interrupt, or a cancellation of the task that is asking: nobody waits for the others
+        for task in tasks:
+            task.cancel()
+        raise
 
 
 async def _ask(store: Any, query: str, limit: int) -> StoreAnswer:
@@ -62,8 +73,8 @@ async def _ask(store: Any, query: str, limit: int) -> StoreAnswer:
         if not _is_the_stores_own(error):
             raise
         _log.warning("store %r failed to search: %r; the other stores' entries are used", store.name, error)
-        return StoreAnswer(store, limit, error=error, seconds=perf_counter() - started)
-    return StoreAnswer(store, limit, entries, seconds=perf_counter() - started)
+        return StoreAnswer(store, limit, (), error, perf_counter() - started)
+    return StoreAnswer(store, limit, entries, None, perf_counter() - started)
 
 
 def _begun(store: Any, query: str, limit: int) -> Any:
@@ -78,17 +89,16 @@ def _begun(store: Any, query: str, limit: int) -> Any:
 
 
 def _read(found: Any, store_name: str) -> tuple[MemoryEntry, ...]:
+    entries = []
     try:
-        return tuple(_attributed(entry, store_name) for entry in found)
+        for entry in found:
+            if not isinstance(entry.content, str):
+                raise TypeError(f"an entry's content is {type(entry.content).__name__}, no text")
+            named = MemoryEntry(entry.content, store_name, entry.metadata)
+            entries.append(identified(named, getattr(entry, "id", None)))
     except Exception as error:
         raise BrokenStoreError(store_name, f"returned something unreadable ({error})") from error
-
-
-def _attributed(entry: Any, store_name: str) -> MemoryEntry:
-    if not isinstance(entry.content, str):
-        raise TypeError(f"an entry's content is {type(entry.content).__name__}, no text")
-    named = MemoryEntry(content=entry.content, store_name=store_name, metadata=entry.metadata)
-    return identified(named, getattr(entry, "id", None))
+    return tuple(entries)
 
 
 def _is_the_stores_own(error: BaseException) -> bool:
