@@ -15,7 +15,7 @@ from .injection import run_injection
 from .queries import last_two_messages, latest_without_stop_words, whole_history
 from .search import ask_stores
 from .settings import Injection
-from .trace import Hit, InjectionTrace, in_order, make_hit, matched_tokens, tokenizer_of
+from .trace import Hit, InjectionTrace, Matcher, in_order, make_hit, matched_tokens, tokenizer_of
 from .types import Message
 
 if TYPE_CHECKING:
@@ -108,11 +108,12 @@ async def ranking_of(
     hits = []
     for answer in answers:
         seen = answered.get(answer.store.name, 0)
+        matcher = Matcher(answer.store, query)
         for rank, entry in enumerate(answer.entries, 1):
             is_kept = kept[answer.store.name, entry.content] > 0
             kept[answer.store.name, entry.content] -= is_kept
             withheld = trace is not None and seen < rank <= asked
-            hits.append(make_hit(answer.store, rank, entry, query, kept=is_kept, below=withheld))
+            hits.append(make_hit(matcher, rank, entry, kept=is_kept, below=withheld))
     return tuple(hits)
 
 

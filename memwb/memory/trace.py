@@ -177,8 +177,9 @@ class InjectionTrace:
         kept = len(self.entries)
         hits: list[Hit] = []
         for answer in self.answers:
+            matcher = Matcher(answer.store, self.query or "")
             for rank, entry in enumerate(answer.entries, 1):
-                hits.append(make_hit(answer.store, rank, entry, self.query or "", kept=len(hits) < kept))
+                hits.append(make_hit(matcher, rank, entry, kept=len(hits) < kept))
         return tuple(hits)
 
     @cached_property
@@ -230,19 +231,38 @@ class InjectionTrace:
         return trace_html(self)
 
 
-def make_hit(store: Any, rank: int, entry: MemoryEntry, query: str, *, kept: bool = False, below: bool = False) -> Hit:
-    """Describe an entry as the ``rank``-th answer of ``store`` to ``query``.
+class Matcher:
+    """Finds the tokens of one query in the contents of one store, by the store's own tokenizer.
+
+    Args:
+        store: The store that was asked.
+        query: What it was asked.
+    """
+
+    def __init__(self, store: Any, query: str) -> None:
+        self.store_name: str = store.name
+        self._tokenizer = tokenizer_of(store)
+        self._places = {token: place for place, token in enumerate(in_order(set(self._tokenizer(query)), query))}
+
+    def matched(self, content: str) -> tuple[str, ...]:
+        """Return the query's tokens that ``content`` holds, in the query's order."""
+        common = self._places.keys() & self._tokenizer(content)
+        return tuple(sorted(common, key=self._places.__getitem__))
+
+
+def make_hit(matcher: Matcher, rank: int, entry: MemoryEntry, *, kept: bool = False, below: bool = False) -> Hit:
+    """Describe an entry as the ``rank``-th answer of the matcher's store to the matcher's query.
 
     ``below`` marks an entry that the injection never saw, since the store was asked for fewer.
     """
     score = entry.metadata.get(RELEVANCE_SCORE) if isinstance(entry.metadata, dict) else None
     return Hit(
-        store=store.name,
+        store=matcher.store_name,
         rank=rank,
         score=score if isinstance(score, int | float) and not isinstance(score, bool) else None,
         id=entry.id,
         entry=entry,
-        matched=matched_tokens(store, query, entry.content),
+        matched=matcher.matched(entry.content),
         kept=kept,
         cut_by=None if kept else "store limit" if below else "max_entries",
     )
@@ -250,8 +270,7 @@ def make_hit(store: Any, rank: int, entry: MemoryEntry, query: str, *, kept: boo
 
 def matched_tokens(store: Any, query: str, content: str) -> tuple[str, ...]:
     """Return the query's tokens that ``content`` holds, in the query's order, by the store's own tokenizer."""
-    tokenizer = tokenizer_of(store)
-    return in_order(set(tokenizer(query)) & set(tokenizer(content)), query)
+    return Matcher(store, query).matched(content)
 
 
 def tokenizer_of(store: Any) -> Any:
@@ -264,11 +283,15 @@ def tokenizer_of(store: Any) -> Any:
 
 def in_order(tokens: Iterable[str], query: str) -> tuple[str, ...]:
     """Return tokens in the order in which the query holds them."""
-    return tuple(sorted(tokens, key=lambda token: (_position(query, token), token)))
+    words: dict[str, int] = {}
+    for word in re.finditer(r"\w+", query):
+        words.setdefault(word.group().lower(), word.start())
+    places = {token: words[token] if token in words else _position(query, token) for token in tokens}
+    return tuple(sorted(places, key=lambda token: (places[token], token)))
 
 
 def _position(text: str, token: str) -> int:
-    """Return where a token begins as a word of its own, else where at all, else the end."""
+    """Return where a token that is no single word begins: on its own, else where at all, else the end."""
     quoted_token = re.escape(token)
     pattern = rf"(?<!\w){quoted_token}(?!\w)|(?P<inside>{quoted_token})"
     places = [(found["inside"] is not None, found.start()) for found in re.finditer(pattern, text, re.IGNORECASE)]
