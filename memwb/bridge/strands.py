@@ -6,10 +6,11 @@ then its own code is asked where it puts a block.
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,8 @@ class Reading:
         placement: Where the installed SDK puts the block.
         label: What was read, in a few words.
         notes: Sentences about what a reader would not expect, such as a setting that the SDK ignores.
+        state: A copy of the agent's state, which a trigger predicate sees; None for a manager.
+        agent: The agent itself, which a trigger predicate sees too; None for a manager.
     """
 
     stores: tuple[Any, ...]
@@ -47,6 +50,8 @@ class Reading:
     placement: Placement = "prepend"
     label: str = ""
     notes: tuple[str, ...] = ()
+    state: Any = None
+    agent: Any = None
 
 
 def is_strands(value: Any) -> bool:
@@ -133,6 +138,7 @@ def _read_agent(agent: Any) -> Reading:
             value=agent,
         )
     reading = _reading(manager._stores, manager._injection_config, label, copied(list(agent.messages)))
+    reading = replace(reading, state=copy.deepcopy(getattr(agent, "state", None)), agent=agent)
     others = _other_handlers(agent, manager._injection_config is not False)
     if not others:
         return reading
@@ -140,7 +146,7 @@ def _read_agent(agent: Any) -> Reading:
         f"the agent has {others} more {'handler' if others == 1 else 'handlers'} that can change the messages before a "
         "model call; the preview shows the memory manager's part alone"
     )
-    return _with_notes(reading, note)
+    return replace(reading, notes=(*reading.notes, note))
 
 
 def _other_handlers(agent: Any, injects: bool) -> int:
@@ -166,12 +172,6 @@ def _reading(stores: Sequence[Any], injection: Any, label: str, messages: list[M
         label=label,
         notes=(*notes, *_shared_files(stores)),
     )
-
-
-def _with_notes(reading: Reading, *notes: str) -> Reading:
-    from dataclasses import replace
-
-    return replace(reading, notes=(*reading.notes, *notes))
 
 
 def _shorthand(setting: Any) -> Any:

@@ -31,6 +31,7 @@ def agent(memory_manager: Any = None, *, name: str = "Strands Agents", messages:
     return SimpleNamespace(
         name=name,
         messages=list(messages),
+        state=given.get("state"),
         memory_manager=memory_manager,
         _plugin_registry=SimpleNamespace(_plugins=given.get("plugins", {})),
         _middleware_registry=SimpleNamespace(_handlers=stages),

@@ -71,8 +71,17 @@ def test_an_agent_is_read_whole() -> None:
     stores = [WordStore("home", "tea"), BareStore("away")]
     messages = [user("hi"), assistant("yes")]
     config = {"max_entries": 2, "trigger": "everyTurn"}
-    found = read(fakes.agent(fakes.manager(*stores, injection=config), name="guide", messages=messages))
-    assert found == Reading(tuple(stores), config, messages, "append", "Strands Agent 'guide'", ())  # type: ignore[arg-type]
+    agent = fakes.agent(fakes.manager(*stores, injection=config), name="guide", messages=messages, state={"n": [1]})
+    assert read(agent) == Reading(
+        stores=tuple(stores),
+        injection=config,  # type: ignore[arg-type]
+        messages=messages,
+        placement="append",
+        label="Strands Agent 'guide'",
+        notes=(),
+        state={"n": [1]},
+        agent=agent,
+    )
 
 
 def test_an_agent_without_a_name_of_its_own_is_just_an_agent() -> None:
@@ -103,11 +112,14 @@ def test_a_managers_config_is_read_as_the_sdk_reads_it(given: Any, injection: An
 
 
 def test_nothing_in_the_source_is_changed_and_the_messages_are_a_copy() -> None:
-    agent = fakes.agent(fakes.manager(injection={"max_entries": 2, "colour": "red"}), messages=[user("hi")])
+    manager = fakes.manager(injection={"max_entries": 2, "colour": "red"})
+    agent = fakes.agent(manager, messages=[user("hi")], state={"n": 1})
     before = copy.deepcopy((agent.messages, agent.memory_manager._injection_config))
     found = read(agent)
     found.messages[0]["content"][0]["text"] = "changed"
     found.messages.clear()
+    found.state["n"] = 2
+    assert agent.state == {"n": 1}
     assert (agent.messages, agent.memory_manager._injection_config) == before
 
 

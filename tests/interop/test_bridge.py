@@ -58,7 +58,7 @@ async def test_what_is_read_injects_what_the_agent_injects(seed: int) -> None:
     if injection is not False:
         injection = {**({} if injection is True else injection), "placement": reading.placement}
     manager = MemoryManager(reading.stores, injection=injection)
-    expected = await manager.inject(reading.messages, state=agent.state, agent=agent)
+    expected = await manager.inject(reading.messages, state=reading.state, agent=reading.agent)
     await agent.invoke_async(None)
     assert model.calls[0][1] == for_a_model(expected)
 
@@ -127,6 +127,9 @@ def test_an_agent_is_read_and_not_changed() -> None:
         "Strands Agent 'oracle'",
     )
     assert reading.messages == [user("tea")]
+    assert (reading.agent, reading.state.get("memories")) == (agent, "yes")
+    reading.state.set("memories", "changed")
+    assert agent.state.get("memories") == "yes"
     reading.messages.clear()
     assert agent.messages == [user("tea")]
     assert read(Agent(model=CapturingModel(), memory_manager={"stores": [store]})).label == "Strands Agent"
