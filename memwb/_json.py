@@ -32,6 +32,9 @@ _ORJSON = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 
+_LONE_SURROGATE = "lone surrogate, which UTF-8 cannot hold"
+TOO_DEEP = "lists and objects nest too deep"
+
 _Key = str | int
 
 
@@ -67,7 +70,7 @@ def _record(record: dict[str, Any]) -> bytes:
     try:
         return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False).encode()
     except RecursionError:
-        raise NotJsonError("", "lists and objects nest too deep") from None
+        raise NotJsonError("", TOO_DEEP) from None
     except (TypeError, ValueError) as error:
         raise NotJsonError("", str(error)) from error
 
@@ -99,11 +102,18 @@ def loads(data: bytes) -> Any:
         start = error.start + (len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0)
         raise NotJsonError(f"byte {start}", f"not UTF-8 (byte 0x{data[start]:02x})") from error
     value = _loads_text(text)
+    try:
+        _check_read(value)
+    except RecursionError:
+        raise NotJsonError("", TOO_DEEP) from None
+    return value
+
+
+def _check_read(value: Any) -> None:
     for number, item in enumerate(value if isinstance(value, list) else [value], 1):
         if (flaw := _flaw(item)) is not None:
             keys, cause = flaw
             raise NotJsonError(f"record {number}{', ' + _path(keys) if keys else ''}", cause)
-    return value
 
 
 def _may_exceed_64_bits(data: bytes) -> bool:
@@ -124,7 +134,7 @@ def _loads_text(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise NotJsonError(f"line {error.lineno}, column {error.colno}", f"not JSON ({error.msg})") from error
     except RecursionError:
-        raise NotJsonError("", "lists and objects nest too deep") from None
+        raise NotJsonError("", TOO_DEEP) from None
     except ValueError as error:  # an integer with more digits than Python reads
         raise NotJsonError("", str(error)) from error
 
@@ -142,9 +152,6 @@ def _flaw(value: Any, keys: tuple[_Key, ...] = ()) -> tuple[tuple[_Key, ...], st
         if (flaw := _flaw(item, (*keys, key))) is not None:
             return flaw
     return None
-
-
-_LONE_SURROGATE = "lone surrogate, which UTF-8 cannot hold"
 
 
 def lone_surrogate(text: str) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from .. import _time
-from .._json import copied
+from .._json import TOO_DEEP, copied
 from ..catalog import Record
 from ..errors import ConfigError
 from ..memory.settings import at_least_one, refuse_unknown
@@ -254,7 +254,7 @@ class TestMemoryStore(MemoryStore):
             metadata: dict[str, Any] | None = copied(contents.records[position].get("metadata"))
         except RecursionError:
             assert self.path is not None  # what add takes is never that deep
-            raise damaged(self.path, f"record {position + 1}, metadata", "lists and objects nest too deep") from None
+            raise damaged(self.path, f"record {position + 1}, metadata", TOO_DEEP) from None
         return metadata
 
     def _matching(self, contents: Contents, where: str) -> list[int]:

@@ -118,16 +118,24 @@ async def test_every_other_damage_is_refused_with_its_place(
     await refused(file, data, place, cause)
 
 
-async def test_what_nests_too_deep_to_be_copied_or_written_is_refused_in_words(file: StoreFile) -> None:
-    deep = '{"a":' * 980 + "1" + "}" * 980
+async def test_what_nests_too_deep_to_be_copied_is_refused_in_words_and_never_lost(file: StoreFile) -> None:
+    deep = '{"a":' * 1015 + "1" + "}" * 1015
     data = f'[{{"id": "r1", "content": "tea", "createdAt": "", "metadata": {deep}}}]'.encode()
     file.write(data)
     store = file.store()
     assert await store.count_matches("tea") == 1
-    for call in (store.search("tea"), store.get("r1"), store.add("coffee")):
-        with pytest.raises(DamagedFileError, match="lists and objects nest too deep"):
+    for call in (store.search("tea"), store.get("r1")):
+        with pytest.raises(DamagedFileError, match="record 1, metadata: lists and objects nest too deep"):
             await call
-    assert file.bytes() == data
+    try:
+        await store.add("coffee")
+        refusal = ""
+    except DamagedFileError as error:  # Python's own limit, which is another one in each version
+        refusal = error.cause
+    if refusal:
+        assert (refusal, file.bytes()) == ("lists and objects nest too deep", data)
+    else:
+        assert b"".join(file.bytes().split()).startswith(b"".join(data.split())[:-1])
 
 
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b"[]", b" [ ]\n"])
