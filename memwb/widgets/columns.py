@@ -1,0 +1,117 @@
+"""The columns of a table: what each shows of a row, and ready ones for entries and for hits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..memory import Hit
+from ..memory.notes import stop_words_only
+from ..workbench.rows import METADATA, path_of, value_at
+from .cells import MISSING, Bar, Marked
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        key: Its name; no two columns of a table share it.
+        title: What its header says; left out, the key.
+        value: Gives what it shows of a row; left out, the row's attribute of the key's name.
+        sort: What its source sorts by for it; None where it cannot.
+        width: The least width, in px.
+        grow: Its share of the width that is left over.
+        kind: How it is set: ``text``, ``number`` (to the right) or ``quiet``.
+        shown: Whether it is there from the start; others are in the menu of columns.
+    """
+
+    key: str
+    title: str = ""
+    value: Callable[[Any], Any] | None = None
+    sort: str | None = None
+    width: int = 100
+    grow: float = 1
+    kind: Literal["text", "number", "quiet"] = "text"
+    shown: bool = True
+
+    def of(self, row: Any) -> Any:
+        """Return what the column shows of a row."""
+        return getattr(row, self.key, MISSING) if self.value is None else self.value(row)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the page needs to know of it."""
+        return {
+            "key": self.key,
+            "title": self.title or self.key,
+            "kind": self.kind,
+            "sort": self.sort,
+            "width": self.width,
+            "grow": self.grow,
+        }
+
+
+def _metadata(row: Any) -> Any:
+    return MISSING if row.metadata is None else row.metadata
+
+
+def _created(row: Any) -> Any:
+    return MISSING if row.created_at is None else row.created_at
+
+
+ENTRIES: tuple[Column, ...] = (
+    Column("content", sort="content", width=220, grow=5),
+    Column("created_at", "created (UTC)", _created, "created_at", width=152, grow=0, kind="quiet"),
+    Column("id", sort="id", width=96, grow=1, kind="quiet"),
+    Column("metadata", value=_metadata, width=140, grow=2, kind="quiet"),
+)
+"""The columns of stored entries (:class:`~memwb.catalog.Record`); metadata keys get theirs when they are met."""
+
+
+def metadata_column(key: str) -> Column:
+    """Return the column of one metadata key: ``metadata.`` and the key's path, see :mod:`memwb.workbench.rows`."""
+    path = path_of(key)
+    return Column(key, key.removeprefix(METADATA), lambda row: value_at(row.metadata, path, MISSING), key, shown=False)
+
+
+def hit_columns(hits: Sequence[Hit], expected: Collection[str] = ()) -> tuple[Column, ...]:
+    """Return the columns of hits: rank, score, text with the matched words marked, and what is to be noticed.
+
+    Args:
+        hits: The hits that will be shown: the longest bar is the best score, and a column says the store where there
+            are several.
+        expected: Ids or texts of the entries that should arrive.
+    """
+    best = max((hit.score or 0.0 for hit in hits), default=0.0)
+    several = len({hit.store for hit in hits}) > 1
+
+    def score(hit: Hit) -> Bar:
+        return Bar(hit.score, hit.score / best if hit.score and best else 0.0)
+
+    def content(hit: Hit) -> Marked:
+        return Marked(hit.content, hit.matched, stop_words_only(hit))
+
+    def flags(hit: Hit) -> str:
+        found = ["★ expected"] if hit.id in expected or hit.content in expected else []
+        return " ".join([*found, *(["⚠ stop words only"] if stop_words_only(hit) else [])]) or MISSING
+
+    return (
+        Column("rank", sort="rank", width=58, grow=0, kind="number"),
+        Column("score", value=score, sort="score", width=84, grow=0, kind="number"),
+        Column("content", "entry", content, "content", width=200, grow=5),
+        Column("note", value=flags, width=152, grow=0),
+        Column("store", sort="store", width=90, grow=0, kind="quiet", shown=several),
+        Column("matched", value=lambda hit: " ".join(hit.matched) or MISSING, width=120, kind="quiet", shown=False),
+        Column("id", sort="id", width=96, kind="quiet", shown=False, value=lambda hit: hit.id or MISSING),
+    )
+
+
+HIT_SORTS: dict[str, Callable[[Hit], Any]] = {
+    "rank": lambda hit: hit.rank,
+    "score": lambda hit: hit.score,
+    "content": lambda hit: hit.content,
+    "store": lambda hit: hit.store,
+    "id": lambda hit: hit.id,
+}
+"""What :class:`~memwb.workbench.rows.ListRows` sorts hits by."""

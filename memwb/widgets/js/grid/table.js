@@ -1,0 +1,161 @@
+// The rows on the page: about 60 elements in a scroll range as high as all rows, rebuilt only for a new page of rows.
+import { contentOf } from "./cells.js";
+import { make, newId, setAttribute } from "./dom.js";
+
+export const ROW = 24; // px
+export const HEAD = 26; // px
+const SHEET = 700_000; // rows in one scroll range: browsers end an element at 17.8 (Firefox) or 33.5 million px
+
+export class Table {
+  constructor(parent) {
+    this.id = newId();
+    this.columns = [];
+    this.total = 0;
+    this.base = 0; // the first row of the scroll range
+    this.page = { version: -1, offset: 0, rows: [] };
+    this.active = { row: 0, column: 0 }; // row -1 is the header
+    this.head = make("div", { class: "mwg-row mwg-head", role: "row", "aria-rowindex": "1" });
+    this.rows = make("div", { class: "mwg-rows", role: "presentation" });
+    this.body = make("div", { class: "mwg-body", role: "rowgroup" }, this.rows);
+    this.scroller = make(
+      "div",
+      { class: "mwg-scroll", role: "grid", tabindex: "0", "aria-multiselectable": "true" },
+      make("div", { class: "mwg-sticky", role: "rowgroup" }, this.head),
+      this.body,
+    );
+    parent.append(this.scroller);
+  }
+
+  // -- geometry -------------------------------------------------------------------------------------------------------
+
+  get length() {
+    return Math.min(SHEET, this.total - this.base);
+  }
+
+  get sheets() {
+    return Math.max(1, Math.ceil(this.total / SHEET));
+  }
+
+  get sheet() {
+    return this.base / SHEET;
+  }
+
+  // How many rows fit into view.
+  get fitting() {
+    return Math.max(1, Math.floor((this.scroller.clientHeight - HEAD) / ROW));
+  }
+
+  // The first row in view, and the one behind the last.
+  visible() {
+    const first = this.base + Math.floor(this.scroller.scrollTop / ROW);
+    return [first, Math.min(this.total, first + this.fitting + 2)];
+  }
+
+  // How many rows lie above a place on the screen.
+  rowsAbove(clientY) {
+    const top = this.scroller.getBoundingClientRect().top + HEAD;
+    return this.base + Math.round((clientY - top + this.scroller.scrollTop) / ROW);
+  }
+
+  // Where the upper edge of a row lies within the scroller, null where it is out of sight.
+  topOf(row) {
+    const top = HEAD + (row - this.base) * ROW - this.scroller.scrollTop;
+    return row >= this.base && top >= HEAD && top <= this.scroller.clientHeight ? top : null;
+  }
+
+  turnTo(sheet) {
+    this.base = Math.min(Math.max(0, sheet), this.sheets - 1) * SHEET;
+    this.scroller.scrollTop = 0;
+    this.stretch();
+  }
+
+  // Bring a row into view, in another scroll range where it lies there.
+  reveal(row) {
+    if (row < 0) return;
+    const base = Math.floor(row / SHEET) * SHEET;
+    if (base !== this.base) this.turnTo(base / SHEET);
+    const top = (row - this.base) * ROW;
+    const room = this.scroller.clientHeight - HEAD;
+    if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
+    else if (top + ROW > this.scroller.scrollTop + room) this.scroller.scrollTop = top + ROW - room;
+  }
+
+  // -- painting -------------------------------------------------------------------------------------------------------
+
+  stretch() {
+    this.body.style.height = `${this.length * ROW}px`;
+    setAttribute(this.scroller, "aria-rowcount", this.total + 1);
+    setAttribute(this.scroller, "aria-colcount", this.columns.length);
+  }
+
+  paintHead(columns, sort) {
+    this.columns = columns;
+    const tracks = columns.map(({ width, grow }) => (grow ? `minmax(${width}px, ${grow}fr)` : `${width}px`));
+    this.scroller.style.setProperty("--mwg-tracks", tracks.join(" "));
+    this.scroller.style.setProperty("--mwg-least", `${columns.reduce((sum, { width }) => sum + width, 0)}px`);
+    this.head.replaceChildren(
+      ...columns.map(({ title, kind, sort: by }, at) => {
+        const order = by && sort === by ? "ascending" : by && sort === `-${by}` ? "descending" : by ? "none" : null;
+        const sign = { ascending: " ▲", descending: " ▼" }[order];
+        return make(
+          "div",
+          { class: `mwg-cell mwg-${kind}`, role: "columnheader", "aria-colindex": at + 1, "aria-sort": order, id: this.idOf(-1, at) },
+          title,
+          ...(sign ? [make("span", { "aria-hidden": "true" }, sign)] : []),
+        );
+      }),
+    );
+  }
+
+  paint(page, selected) {
+    this.page = page;
+    this.stretch();
+    this.rows.style.transform = `translateY(${(page.offset - this.base) * ROW}px)`;
+    this.rows.replaceChildren(...page.rows.map((row, at) => this.row(row, page.offset + at)));
+    this.mark(selected);
+  }
+
+  row([id, kind, ...cells], place) {
+    const row = make("div", { class: kind ? `mwg-row mwg-${kind}` : "mwg-row", role: "row", "aria-rowindex": place + 2 });
+    row.dataset.id = id;
+    row.append(
+      ...cells.map((cell, at) =>
+        make(
+          "div",
+          { class: `mwg-cell mwg-${this.columns[at].kind}`, role: "gridcell", "aria-colindex": at + 1, id: this.idOf(place, at) },
+          ...contentOf(cell),
+        ),
+      ),
+    );
+    return row;
+  }
+
+  // Selection and active cell change attributes only: rows that are rebuilt between two clicks lose the double click.
+  mark(selected) {
+    const chosen = new Set(selected);
+    for (const row of this.rows.children) setAttribute(row, "aria-selected", chosen.has(row.dataset.id));
+    this.scroller.querySelector(".mwg-active")?.classList.remove("mwg-active");
+    const id = this.idOf(this.active.row, this.active.column);
+    const cell = this.scroller.querySelector(`#${id}`);
+    cell?.classList.add("mwg-active");
+    setAttribute(this.scroller, "aria-activedescendant", cell ? id : null);
+  }
+
+  idOf(row, column) {
+    return `${this.id}-${row < 0 ? "head" : row}-${column}`;
+  }
+
+  // -- reading --------------------------------------------------------------------------------------------------------
+
+  // The id of the entry in a row, where that row is on the page.
+  entryAt(row) {
+    return this.page.rows[row - this.page.offset]?.[0];
+  }
+
+  // Which cell an event is about: [row, column], row -1 in the header; null for none.
+  cellOf(event) {
+    const cell = event.target.closest?.("[role=gridcell], [role=columnheader]");
+    if (!cell || !this.scroller.contains(cell)) return null;
+    return [Number(cell.parentNode.getAttribute("aria-rowindex")) - 2, Number(cell.getAttribute("aria-colindex")) - 1];
+  }
+}
