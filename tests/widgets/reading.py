@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from memwb._dom import Node
 
-_BLOCKS = frozenset({"div", "p", "ul", "ol", "li", "table", "thead", "tbody", "tr", "pre", "section", "details", "summary"})
+_BLOCKS = frozenset(
+    {"div", "p", "ul", "ol", "li", "table", "thead", "tbody", "tr", "pre", "section", "details", "summary"}
+)
 
 
 def read(node):

@@ -44,7 +44,7 @@ async def test_the_verdict_says_what_arrived_and_the_strip_how():
         trigger ✓ userTurn › query ✓ 'Do I use a cane?' › search ✓ 4 of 4, kept 2 › format ✓ ~39 tok › fold ✓ prepend
     """)
     assert read(panes.top(state, why_open=True)).splitlines()[2:] == [
-        "What surprises at this call:",
+        "Worth knowing about this call:",
         "stop words : 1 of 2 kept entries matched by stop words alone (i); list: Snowball English",
     ]
 
@@ -55,12 +55,11 @@ async def test_the_verdict_is_about_the_expected_entry_with_the_fix_that_was_tri
     assert read(panes.top(state, why_open=True)) == lines("""
         ✗ 'I like jazz.' did not arrive: rank 4, limit 2. [Why][Try: max_entries 4 → rank 4 (and 1 other new entry)]
         trigger ✓ userTurn › query ✓ 'Do I use a cane?' › search ✓ 4 of 4, kept 2 › format ✓ ~39 tok › fold ✓ prepend
-        'I like jazz.' did not arrive: rank 4, limit 2.
         Words of the query in it: i
         Words of the query not in it: do, use, a, cane
         Changes that were tried on this call and bring it in:
         [Try: max_entries 4 → rank 4 (and 1 other new entry)]
-        What surprises at this call:
+        Worth knowing about this call:
         stop words : 1 of 2 kept entries matched by stop words alone (i); list: Snowball English
     """)
     assert button(panes.top(state), "Why") == {"do": "why"}
@@ -231,7 +230,7 @@ async def test_the_block_is_shown_line_by_line_with_its_tokens_and_its_hits():
     state = await settled(ListStore("I use a cane.\nIt is black.", "I use a pen."), "Do I use a cane?")
 
     assert read(panes.lower(state)) == lines("""
-        [Block][Model input][Entries 2] 2 entries, ~31 tokens (estimate: characters / 4) [copy]
+        [Block][Model input][Entries 2] 2 entries, ~31 tokens [copy]
         <memory>
         2
         <entry source="profile">I use a cane.
@@ -395,7 +394,7 @@ async def test_a_missing_file_is_named_with_its_neighbours_which_can_be_opened(t
     assert read(panes.top(state)).splitlines()[0] == f"– Nothing arrived: {missing}."
     assert read(panes.hits(state)).splitlines()[1:] == [
         f"{missing}.",
-        "Write to it with `await store.add(...)`, or let an agent write: its add tool is off unless it is switched on.",
+        "Write to it with await store.add(...) , or let an agent write: its add tool is off unless it is switched on.",
         "Beside it: notes.json with 1 entry [Open]",
     ]
     assert read(panes.lower(state, "entries")).splitlines()[1:] == read(panes.hits(state)).splitlines()[1:]
@@ -425,7 +424,7 @@ async def test_b68_a_failing_store_is_named_with_its_exception():
     assert read(panes.top(state, why_open=True)) == lines("""
         ✗ Nothing arrived: search failed, store 'profile' raised OSError('no route'). The agent would go on without memory. [Why]
         trigger ✓ userTurn › query ✓ 'Do I use a cane?' › search ✗ store 'profile' raised OSError('no route') › format · › fold ·
-        What surprises at this call:
+        Worth knowing about this call:
         store failed : store 'profile' raised OSError('no route'); the agent goes on without it
     """)  # noqa: E501
     assert read(panes.hits(state)).splitlines()[1:] == [
@@ -542,7 +541,7 @@ async def test_without_a_user_message_the_page_asks_what_the_user_would_say():
         assistant
         Hello
         There is no user message yet.
-        <What would the user say?>
+        <What would the user say?> Enter adds it as the user's message.
     """)
     field = next(each for each in walk(panes.conversation(state)) if each.tag == "input")
     assert field.action == {"do": "say", "enter": True}

@@ -20,7 +20,11 @@ def conversation(state: WorkbenchState) -> Node:
     seen = state.seen
     now = latest_index(seen, "user")
     lands = state.preview is not None and state.preview.trace.injected
-    rows = [_message(message, at == now, lands and at == now, at) for at, message in enumerate(seen)]
+    last = len(seen) - 1
+    rows = [
+        _message(message, at, now=at == now, lands=lands and at == now, last=at == last)
+        for at, message in enumerate(seen)
+    ]
     later = counted(state.left_out, "later message") if state.left_out else None
     bar = head("Conversation", el("span", "memwb-push", f"{later} not shown to the model") if later else None)
     return frame(bar, *rows, _ask() if now is None else None, label="Conversation")
@@ -33,16 +37,17 @@ def _ask() -> Node:
         el("p", "", el("strong", "", "There is no user message yet.")),
         el(
             "input",
-            "",
+            "memwb-wide",
             action={"do": "say", "enter": True},
             placeholder="What would the user say?",
             aria_label="What would the user say?",
             type="text",
         ),
+        el("small", "", "Enter adds it as the user's message."),
     )
 
 
-def _message(message: dict[str, Any], now: bool, lands: bool, at: int) -> Node:
+def _message(message: dict[str, Any], at: int, *, now: bool, lands: bool, last: bool) -> Node:
     role = "tool result" if has_tool_result(message) else message["role"]
     return el(
         "div",
@@ -51,6 +56,7 @@ def _message(message: dict[str, Any], now: bool, lands: bool, at: int) -> Node:
         *(_block(block, now) for block in message["content"]),
         el("div", "memwb-lands", "↳ the block lands here") if lands else None,
         data_key=f"m{at}",
+        data_view=f"end of {at}" if last else None,
     )
 
 

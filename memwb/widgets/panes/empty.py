@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
 from ..._text import counted
+from .parts import failed_stores
 
 if TYPE_CHECKING:
     from ...workbench import WorkbenchState
@@ -17,8 +18,8 @@ _LARGEST_LOOKED_INTO = 20_000_000  # bytes: a bigger file is named without its c
 
 
 def never_written(state: WorkbenchState) -> str:
-    """Say that nothing was ever written, and why as far as it can be seen; "" when the stores hold entries."""
-    if state.preview is None or state.preview.entries != 0:
+    """Say that nothing was ever written, and why as far as it can be seen; "" when the stores hold entries or fail."""
+    if state.preview is None or state.preview.entries != 0 or failed_stores(state.preview.trace):
         return ""
     missing = [store for store in _stores(state) if missing_file(store) is not None]
     if missing:
@@ -38,10 +39,12 @@ def empty(state: WorkbenchState) -> Node | None:
     reason = never_written(state)
     if not reason:
         return None
-    advice = (
-        "Write to it with `await store.add(...)`, or let an agent write: its add tool is off unless it is switched on."
-    )
-    content: list[Node] = [el("p", "", el("strong", "", f"{reason[0].upper()}{reason[1:]}.")), el("p", "", advice)]
+    write = el("code", "", "await store.add(...)")
+    agents = ", or let an agent write: its add tool is off unless it is switched on."
+    content: list[Node] = [
+        el("p", "", el("strong", "", f"{reason[0].upper()}{reason[1:]}.")),
+        el("p", "", "Write to it with ", write, agents),
+    ]
     for store in _stores(state):
         if (path := missing_file(store)) is not None:
             content.extend(_beside(path))

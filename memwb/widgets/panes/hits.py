@@ -46,10 +46,10 @@ def hits(state: WorkbenchState) -> Node:
 
 def _nothing(state: WorkbenchState, preview: Preview) -> Node:
     trace = preview.trace
-    if (nothing := empty(state)) is not None:
-        return nothing
     if failed := failed_stores(trace):
         return el("div", "memwb-empty memwb-bad", *(el("p", "", text) for text in failed))
+    if (nothing := empty(state)) is not None:
+        return nothing
     what = "Nothing was searched" if trace.stage("search").status == "not reached" else "No hits"
     stored = "" if preview.entries is None else f"{counted(preview.entries, 'entry is', 'entries are')} stored."
     return el("div", "memwb-empty", el("p", "", el("strong", "", f"{what}: {trace.reason}.")), el("p", "", stored))
@@ -114,7 +114,7 @@ def _row(hit: Hit, best: float, several: bool, state: WorkbenchState, preview: P
     return el(
         "div",
         "memwb-hit" + ("" if hit.kept else " memwb-cutoff") + (" memwb-chosen" if chosen else ""),
-        el("span", "memwb-rank", str(hit.rank)),
+        el("span", "memwb-rank", str(hit.rank), title=f"rank in the answer of {hit.store!r}"),
         el("span", "memwb-track", el("span", "memwb-bar", style_width=width), aria_hidden="true"),
         el("span", "memwb-score", score, title="score by the store's own measure" if score else None),
         el("span", "memwb-content", *marked(shortened(hit.content, _CONTENT_LENGTH), hit.matched, weak)),
@@ -124,6 +124,7 @@ def _row(hit: Hit, best: float, several: bool, state: WorkbenchState, preview: P
         tabindex="0",
         role="button",
         data_key=hit_key(hit),
+        data_view=hit_key(hit) if chosen else None,
     )
 
 

@@ -43,7 +43,12 @@ def lower(state: WorkbenchState, tab: str = "block") -> Node:
         return _entries(state, tabs)
     trace = preview.trace
     content = _block(state, trace) if tab == "block" else _model_input(trace)
-    size = el("span", "memwb-push", _size(trace) if tab == "block" else _input_size(trace))
+    size = el(
+        "span",
+        "memwb-push",
+        _size(trace) if tab == "block" else counted(len(trace.messages), "message"),
+        title="tokens are estimated: characters / 4" if tab == "block" else None,
+    )
     copy = el("button", "memwb-copy", "copy", action={"do": "copy", "what": tab}, data_key="copy")
     pane = frame(el("div", "memwb-head", tabs, size, copy), *content, label=TABS[tab])
     return el("div", "memwb-pending memwb-frame", *pane.children) if state.pending else pane
@@ -52,11 +57,7 @@ def lower(state: WorkbenchState, tab: str = "block") -> Node:
 def _size(trace: InjectionTrace) -> str:
     if not trace.injected:
         return "nothing injected"
-    return f"{counted(len(trace.entries), 'entry', 'entries')}, ~{trace.tokens:,} tokens (estimate: characters / 4)"
-
-
-def _input_size(trace: InjectionTrace) -> str:
-    return counted(len(trace.messages), "message")
+    return f"{counted(len(trace.entries), 'entry', 'entries')}, ~{trace.tokens:,} tokens"
 
 
 def _block(state: WorkbenchState, trace: InjectionTrace) -> list[Node]:
@@ -97,7 +98,8 @@ def _message(message: dict[str, Any], trace: InjectionTrace, at: int) -> Node:
         kind, text = block_text(block)
         injected = trace.injected and kind == "text" and text.removeprefix("\n\n") == trace.text
         shown = text if kind == "text" else f"{kind}: {text}"
-        parts.append(el("pre", "memwb-part memwb-injected" if injected else "memwb-part", cropped(shown) or " "))
+        classes, view = ("memwb-part memwb-injected", f"block in {at}") if injected else ("memwb-part", None)
+        parts.append(el("pre", classes, cropped(shown) or " ", data_view=view))
     return el("div", "memwb-message", el("div", "memwb-role", message["role"]), *parts, data_key=f"i{at}")
 
 

@@ -23,13 +23,13 @@ def top(state: WorkbenchState, *, why_open: bool = False) -> Node:
     if preview is None:
         sentence = el("span", "memwb-sentence", _waiting(state), role="status")
         return el("div", "", el("div", "memwb-verdict", sentence), data_revision=state.revision)
-    popover = _popover(preview) if why_open else None
+    popover = _popover(state, preview) if why_open else None
     return el(
         "div",
         "memwb-pending" if state.pending else "",
         _verdict_bar(state, preview, why_open),
         *(el("div", "memwb-banner", banner) for banner in _banners(state)),
-        el("div", "memwb-stages", *_strip(preview), _ahead(state), aria_label="Stages", role="group"),
+        el("div", "memwb-stages", *_strip(state, preview), _ahead(state), aria_label="Stages", role="group"),
         popover,
         data_revision=state.revision,
     )
@@ -138,23 +138,25 @@ def _ahead(state: WorkbenchState) -> Node | None:
     return el("span", "memwb-ahead memwb-warn", f"⚠ older than the {' and '.join(names)} editor")
 
 
-def _strip(preview: Preview) -> list[Node | str]:
+def _strip(state: WorkbenchState, preview: Preview) -> list[Node | str]:
     trace = preview.trace
     strip: list[Node | str] = []
     for stage in trace.stages:
         if strip:
             strip.append(el("span", "memwb-dim", "›", aria_hidden="true"))
-        strip.append(_stage(stage, preview))
+        strip.append(_stage(stage, state, preview))
     return strip
 
 
-def _stage(stage: Stage, preview: Preview) -> Node:
+def _stage(stage: Stage, state: WorkbenchState, preview: Preview) -> Node:
     mark, kind = _MARKS.get(stage.status, ("·", "memwb-off"))
     if stage.name == "search" and stage.status == "done" and _down(preview.trace):
         mark, kind = "⚠", "memwb-warn"
     off = " memwb-off" if stage.status == "not reached" else ""
     title = f"{stage.name} {stage.status}" + (f": {stage.reason}" if stage.reason else "")
     detail = _detail(stage, preview)
+    if stage.name == "search" and stage.status == "skipped" and never_written(state):
+        detail = "nothing is stored"
     return el(
         "span",
         f"memwb-stage{off}",
@@ -190,11 +192,12 @@ def _matched(preview: Preview) -> str:
     return f"{found} of {preview.entries:,}" if preview.entries is not None else found
 
 
-def _popover(preview: Preview) -> Node:
+def _popover(state: WorkbenchState, preview: Preview) -> Node:
     explanation, trace = preview.explanation, preview.trace
     content: list[Node] = []
     if explanation is not None:
-        content.append(el("p", "", el("strong", "", explanation.sentence)))
+        if explanation.sentence != verdict(state, preview)[2]:
+            content.append(el("p", "", el("strong", "", explanation.sentence)))
         if explanation.matched:
             content.append(el("p", "", f"Words of the query in it: {', '.join(explanation.matched)}"))
         if explanation.missing:
@@ -205,7 +208,7 @@ def _popover(preview: Preview) -> Node:
     if trace.error is not None and not failed_stores(trace):  # those are among the notes
         content.append(el("p", "memwb-bad", f"{trace.skipped_at} failed: {trace.reason}"))
     if trace.notes:
-        content.append(el("p", "", "What surprises at this call:"))
+        content.append(el("p", "", "Worth knowing about this call:"))
         content.append(
             el("ul", "", *(el("li", "", el("strong", "", note.kind), f": {note.text}") for note in trace.notes))
         )

@@ -59,7 +59,7 @@ function reusable(child, at, keyed) {
   const key = child.a?.["data-key"];
   const old = key === undefined ? at : keyed.get(key);
   keyed.delete(key);
-  return old?.localName === child.t && old.dataset.key === key ? old : null;
+  return old && old.localName === child.t && old.dataset.key === key ? old : null;
 }
 
 // An element that moved within its parent has lost the focus.
@@ -67,6 +67,24 @@ function keepFocus(root, draw) {
   const focused = root.contains(document.activeElement) ? document.activeElement : null;
   draw();
   if (focused && focused !== document.activeElement && root.contains(focused)) focused.focus({ preventScroll: true });
+}
+
+// What the pane is about (the chosen hit, the last message) is scrolled to when it is another one than before. Only the
+// pane scrolls, never the notebook.
+function bringIntoView(root, seen) {
+  const wanted = root.querySelector("[data-view]");
+  const view = wanted?.dataset.view;
+  if (view !== seen && wanted) requestAnimationFrame(() => scrollTo(wanted));
+  return view;
+}
+
+function scrollTo(wanted) {
+  const pane = wanted.closest(".memwb-scroll");
+  if (!pane) return;
+  const inside = pane.getBoundingClientRect();
+  const box = wanted.getBoundingClientRect();
+  if (box.bottom > inside.bottom) pane.scrollTop += box.bottom - inside.bottom + 6;
+  else if (box.top < inside.top) pane.scrollTop += box.top - inside.top - 6;
 }
 
 // Pointing at a line of the block marks its hit, and the other way round.
@@ -141,8 +159,17 @@ function render({ model, el }) {
   root.className = "memwb-view";
   el.append(root);
   const send = (message) => model.send(message);
-  const draw = () => keepFocus(root, () => patchChildren(root, [model.get("tree")]));
+  let seen;
+  const draw = () => {
+    keepFocus(root, () => patchChildren(root, [model.get("tree")]));
+    seen = bringIntoView(root, seen);
+  };
   draw();
+  const sized = new ResizeObserver(() => {
+    const wanted = root.querySelector("[data-view]");
+    if (wanted) scrollTo(wanted);
+  });
+  sized.observe(root);
   model.on("change:tree", draw);
   const said = (message) => { if (message.copy !== undefined) copy(message.copy, root); };
   model.on("msg:custom", said);
@@ -175,7 +202,7 @@ function render({ model, el }) {
     if (line && event.button === 0) dragCut(root, line, event, send);
   });
   requestAnimationFrame(() => keepKeys(root));
-  return () => { model.off("change:tree", draw); model.off("msg:custom", said); };
+  return () => { sized.disconnect(); model.off("change:tree", draw); model.off("msg:custom", said); };
 }
 
 export default { render };
