@@ -17,7 +17,7 @@ export function setAttribute(element, name, value) {
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
 }
 
-let made = 0;
-export const newId = () => `memwb-grid-${++made}`;
+// Every widget loads this file anew, so a count would repeat itself.
+export const newId = () => `memwb-grid-${Math.random().toString(36).slice(2, 12)}`;
 
 export const counted = (number, [one, many]) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
