@@ -111,6 +111,7 @@ class Grid(anywidget.AnyWidget):
         self._on_select, self._on_cut = on_select, on_cut
         self._asked = self._read = object()  # the newest wish for a sheet, and the one that the sheet has answered
         self._wanted: dict[str, tuple[int, int, int]] = {}  # view -> request, offset, limit: the newest of each page
+        self._shown_first: list[str] = []
         self._take_columns(columns)
         texts = {"label": label, "noun": list(noun), "empty": empty, "filterable": filterable}
         for name, value in texts.items():  # before the page hears of the widget, so that it does once
@@ -138,7 +139,7 @@ class Grid(anywidget.AnyWidget):
         self._refresher.request()
 
     def show(self, source: Rows, columns: Sequence[Column] | None = None) -> None:
-        """Show another source. Filter and selection stay, and the sorting too unless new columns lack it.
+        """Show another source. Filter and selection stay; sorting and the choice of columns where the columns allow.
 
         Args:
             source: Where the rows come from.
@@ -188,9 +189,9 @@ class Grid(anywidget.AnyWidget):
             raise ConfigError("Grid: two columns have the same key; each needs its own.", key="columns", value=columns)
         self._offer()
         shown = [column.key for column in columns if column.shown]
-        if shown != self.shown:
-            self.shown = shown
-        if self.sort and self.sort.lstrip("-") not in {column.sort for column in columns}:
+        if shown != self._shown_first:  # else what a person chose stays
+            self._shown_first = self.shown = shown
+        if self.sort.removeprefix("-") not in {"", *(column.sort for column in columns)}:
             self.sort = ""
 
     def _offer(self) -> None:

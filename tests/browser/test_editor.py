@@ -45,7 +45,7 @@ class Page:
 
     def __init__(self, nb):
         self.nb, self.keyboard = nb, nb.page.keyboard
-        self.root = nb.widget("memwb-code").first
+        self.root = nb.widget("mwc").first
         self.told = nb.widget("memwb-told")
         self.content = self.root.locator(".cm-content")
         self.content.wait_for()
@@ -359,7 +359,7 @@ def test_it_looks_like_the_notebooks_own_editor(page, theme):
     folder = os.environ.get("SCREENSHOTS")
     if folder:
         page.nb.page.screenshot(path=Path(folder, f"editor-{theme}.png"))
-    colours = """(panel) => ['.jp-InputArea-editor', '.memwb-code'].map((place) => {
+    colours = """(panel) => ['.jp-InputArea-editor', '.mwc'].map((place) => {
         const word = [...panel.querySelectorAll(`${place} .cm-line span`)].find((e) => e.textContent === 'def');
         return getComputedStyle(word).color;
     })"""

@@ -12,7 +12,7 @@ from memwb.catalog import Record
 from memwb.errors import ConfigError
 from memwb.memory import Hit, MemoryEntry
 from memwb.stores import TestMemoryStore
-from memwb.widgets.columns import HIT_SORTS, Column, hit_columns
+from memwb.widgets.columns import ENTRIES, HIT_SORTS, Column, hit_columns
 from memwb.widgets.grid import FIRST, MOST, Grid
 from memwb.workbench.rows import ListRows
 from tests.widgets.wire import Wire
@@ -322,6 +322,15 @@ async def test_another_source_and_other_columns(grids):
     await grid.settled()
 
     assert (grid.sheet["rows"], grid.sort, grid.shown) == ([["m-007", "", "row 7"]], "", ["content"])
+
+
+async def test_the_choice_of_columns_stays_when_others_like_them_come(grids):
+    grid, wire = await grids()
+    wire.put(shown=["id"], sort="-id")
+    grid.show(ListRows([record(7)], sorts={"id": lambda row: row.id}), ENTRIES)
+    await grid.settled()
+
+    assert (grid.sheet["rows"], grid.sort) == ([["m-007", "", "m-007"]], "-id")
 
 
 def hit(rank, score, content, matched, store="demo"):

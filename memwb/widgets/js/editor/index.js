@@ -196,7 +196,7 @@ class Editor {
 
 function render({ model, el }) {
   const root = document.createElement("div");
-  root.className = "memwb-code";
+  root.className = "mwc";
   el.append(root);
   const editor = new Editor(model, root);
   keepKeys(root);

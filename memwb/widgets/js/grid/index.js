@@ -107,6 +107,7 @@ class Grid {
     }
     table.active.row = Math.min(table.active.row, sheet.total - 1);
     table.active.column = Math.min(table.active.column, Math.max(0, sheet.columns.length - 1));
+    this.placeCut();
     table.stretch();
     const [first] = table.visible();
     if (table.base === 0 && first <= sheet.rows.length) table.paint({ version: sheet.version, offset: 0, rows: sheet.rows }, this.selected);
@@ -181,7 +182,8 @@ class Grid {
   placeCut() {
     const cut = this.model.get("cut");
     const shown = cut.at !== undefined && !this.sheet.sort && this.sheet.total > 0;
-    this.cut.place(shown ? this.table.topOf(Math.min(cut.at, this.sheet.total)) : null, cut);
+    this.table.cutAt(shown ? cut.at : null);
+    this.cut.place(this.table.cutTop, cut);
   }
 
   tell() {

@@ -4,6 +4,7 @@ import { make, newId, setAttribute } from "./dom.js";
 
 export const ROW = 24; // px
 export const HEAD = 26; // px
+const BAND = 20; // px that the cut line has for itself between two rows
 const SHEET = 700_000; // rows in one scroll range: browsers end an element at 17.8 (Firefox) or 33.5 million px
 
 export class Table {
@@ -14,6 +15,7 @@ export class Table {
     this.base = 0; // the first row of the scroll range
     this.page = { version: -1, offset: 0, rows: [] };
     this.active = { row: 0, column: 0 }; // row -1 is the header
+    this.cut = null; // how many rows lie above the cut line
     this.head = make("div", { class: "mwg-row mwg-head", role: "row", "aria-rowindex": "1" });
     this.rows = make("div", { class: "mwg-rows", role: "presentation" });
     this.body = make("div", { class: "mwg-body", role: "rowgroup" }, this.rows);
@@ -51,16 +53,23 @@ export class Table {
     return [first, Math.min(this.total, first + this.fitting + 2)];
   }
 
-  // How many rows lie above a place on the screen.
-  rowsAbove(clientY) {
-    const top = this.scroller.getBoundingClientRect().top + HEAD;
-    return this.base + Math.round((clientY - top + this.scroller.scrollTop) / ROW);
+  // Where a row begins, in px from the first one.
+  topOf(row) {
+    return (row - this.base) * ROW + (this.cut !== null && row >= this.cut ? BAND : 0);
   }
 
-  // Where the upper edge of a row lies within the scroller, null where it is out of sight.
-  topOf(row) {
-    const top = HEAD + (row - this.base) * ROW - this.scroller.scrollTop;
-    return row >= this.base && top >= HEAD && top <= this.scroller.clientHeight ? top : null;
+  // How many rows lie above a place on the screen.
+  rowsAbove(clientY) {
+    const top = clientY - this.scroller.getBoundingClientRect().top - HEAD + this.scroller.scrollTop;
+    const rows = this.base + Math.round((this.cut !== null && top > this.topOf(this.cut) ? top - BAND : top) / ROW);
+    return Math.min(this.total, rows);
+  }
+
+  // The middle of the cut line's band within the scroller, null where it is out of sight.
+  get cutTop() {
+    if (this.cut === null || this.cut < this.base) return null;
+    const top = HEAD + this.topOf(this.cut) - BAND / 2 - this.scroller.scrollTop;
+    return top > HEAD && top < this.scroller.clientHeight ? top : null;
   }
 
   turnTo(sheet) {
@@ -74,7 +83,7 @@ export class Table {
     if (row < 0) return;
     const base = Math.floor(row / SHEET) * SHEET;
     if (base !== this.base) this.turnTo(base / SHEET);
-    const top = (row - this.base) * ROW;
+    const top = this.topOf(row);
     const room = this.scroller.clientHeight - HEAD;
     if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
     else if (top + ROW > this.scroller.scrollTop + room) this.scroller.scrollTop = top + ROW - room;
@@ -83,7 +92,7 @@ export class Table {
   // -- painting -------------------------------------------------------------------------------------------------------
 
   stretch() {
-    this.body.style.height = `${this.length * ROW}px`;
+    this.body.style.height = `${this.topOf(this.base + this.length)}px`;
     setAttribute(this.scroller, "aria-rowcount", this.total + 1);
     setAttribute(this.scroller, "aria-colcount", this.columns.length);
   }
@@ -109,10 +118,25 @@ export class Table {
 
   paint(page, selected) {
     this.page = page;
-    this.stretch();
-    this.rows.style.transform = `translateY(${(page.offset - this.base) * ROW}px)`;
     this.rows.replaceChildren(...page.rows.map((row, at) => this.row(row, page.offset + at)));
+    this.place();
     this.mark(selected);
+  }
+
+  place() {
+    const { offset } = this.page;
+    this.stretch();
+    this.rows.style.transform = `translateY(${this.topOf(offset)}px)`;
+    for (const row of this.rows.querySelectorAll(".mwg-below")) row.classList.remove("mwg-below");
+    if (this.cut !== null && this.cut > offset) this.rows.children[this.cut - offset]?.classList.add("mwg-below");
+  }
+
+  // Make room for the cut line below so many rows, null for none.
+  cutAt(rows) {
+    const cut = rows === null ? null : Math.min(rows, this.total);
+    if (cut === this.cut) return;
+    this.cut = cut;
+    this.place();
   }
 
   row([id, kind, ...cells], place) {
