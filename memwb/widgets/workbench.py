@@ -153,11 +153,12 @@ class Workbench(ipywidgets.VBox):
 
     def _draw(self) -> None:
         state = self.state
-        self._top.show(panes.top(state, why_open=self._why_open))
         self._talk.show(panes.conversation(state))
         self._hits.show(panes.hits(state))
         self._low.show(panes.lower(state, self._tab))
         self._controls.draw()
+        # Last, since it holds the revision: who sees that on the page sees all of its result.
+        self._top.show(panes.top(state, why_open=self._why_open))
 
     def _act(self, message: dict[str, Any]) -> None:
         """Do what an element of the page asks for; an unknown message does nothing."""

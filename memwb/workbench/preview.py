@@ -47,7 +47,8 @@ class Question:
         expected: Ids or texts of entries that should arrive; the first missing one is explained where none is looked
             for.
         listings: For a store that cannot list itself: a store over the same entries, by name.
-        agent: Shown, with its state, to a trigger predicate.
+        agent: Shown to a trigger predicate.
+        state: The agent's, shown to a trigger predicate.
     """
 
     manager: MemoryManager
@@ -57,6 +58,7 @@ class Question:
     expected: Sequence[str] = ()
     listings: dict[str, Any] = field(default_factory=dict)
     agent: Any = None
+    state: Any = None
 
     async def answer(self, call: Call, log: AbstractContextManager[None]) -> Preview:
         """Run the injection, and look at what it left out.
@@ -66,7 +68,7 @@ class Question:
             log: Entered for the injection itself, and not for what is only tried out.
         """
         manager, settings = self.manager, self.settings
-        given: dict[str, Any] = {"call": call, "agent": self.agent, "state": getattr(self.agent, "state", None)}
+        given: dict[str, Any] = {"call": call, "agent": self.agent, "state": self.state}
         with log:
             trace = await manager.trace_injection(self.messages, settings.config() if settings else False, **given)
         hits: tuple[Hit, ...] = ()

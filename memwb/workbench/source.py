@@ -28,7 +28,8 @@ class Source:
         placement: Where the source's SDK puts the block, None outside of one.
         listings: For a store that cannot list itself: a read-only store over the same entries, by name.
         notes: Sentences that the reader should know.
-        agent: The live agent, None without one; a trigger predicate may look at it and at its state.
+        agent: The live agent, None without one; a trigger predicate may look at it.
+        state: A copy of its state, which a trigger predicate sees as well.
     """
 
     stores: list[Any]
@@ -39,6 +40,7 @@ class Source:
     listings: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     agent: Any = None
+    state: Any = None
 
 
 def open_source(source: Any = None) -> Source:
@@ -145,7 +147,7 @@ def _foreign(source: Any) -> Source:
         opened = _stores(list(reading.stores))
         opened.injection, opened.messages = reading.injection, list(reading.messages)
         opened.placement, opened.notes = reading.placement, (*opened.notes, *reading.notes)
-        opened.agent = source if hasattr(source, "messages") else None
+        opened.agent, opened.state = reading.agent, reading.state
         return opened
     raise ConfigError(
         f"Workbench: cannot open {type(source).__name__} {source!r:.80}. Give an agent, a memory manager, a store or a "

@@ -293,8 +293,7 @@ class WorkbenchState:
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
         await self.settled()
-        agent = self.source.agent
-        given = {"call": self._call_limited, "agent": agent, "state": getattr(agent, "state", None)}
+        given = {"call": self._call_limited, "agent": self.source.agent, "state": self.source.state}
         return await explain(self._manager_for(None), target, self.seen, self.settings, trace=self.trace, **given)
 
     def spawn(self, work: Callable[[], Any]) -> None:
@@ -353,6 +352,7 @@ class WorkbenchState:
             expected=self.expected,
             listings=self.source.listings,
             agent=self.source.agent,
+            state=self.source.state,
         )
         return await question.answer(self._call_limited, self._listening())
 

@@ -80,8 +80,18 @@ async def test_a_trigger_predicate_sees_the_agent_and_its_state_as_in_a_real_cal
     assert state.trace.injected
     assert (await state.why("cane")).arrived
 
-    agent.state.set("memories", "no")
-    assert (await state.set(max_entries=3)).skipped_at == "trigger"
+
+async def test_a_trigger_predicate_that_changes_the_state_changes_a_copy(tmp_path):
+    def spoil(context):
+        context.state.set("memories", "spoilt")
+        return True
+
+    store = StrandsStore(name="notes", path=str(tmp_path / "n.json"))
+    agent, _ = await agent_with(store, {"trigger": spoil}, state={"memories": "yes"})
+    state = WorkbenchState(agent)
+    await state.settled()
+
+    assert (state.trace.injected, agent.state.get("memories")) == (True, "yes")
 
 
 async def test_a_manager_opens_without_a_conversation(tmp_path):

@@ -175,16 +175,21 @@ def _column(entries: EntriesState, key: str, title: str) -> Node:
     return el("th", "", el("button", "", title + arrow, action=action), scope="col", aria_sort=ordered)
 
 
+def _cell(text: str, length: int, classes: str = "") -> Node:
+    """A cell of at most ``length`` characters; more of a longer text is in its tool tip."""
+    return el("td", classes, shortened(text, length), title=cropped(text, 2_000) if len(text) > length else None)
+
+
 def _record(entries: EntriesState, record: Any) -> Node:
     created = "" if record.created_at is None else f"{record.created_at:%Y-%m-%d %H:%M}"
-    metadata = "" if record.metadata is None else shortened(as_json(record.metadata), 120)
+    metadata = "" if record.metadata is None else as_json(record.metadata)
     return el(
         "tr",
         "",
-        el("td", "", shortened(record.content, 300)),
+        _cell(record.content, 300),
         el("td", "memwb-nowrap", created),
-        el("td", "memwb-nowrap", shortened(str(record.id), 24)),
-        el("td", "", metadata),
+        _cell(str(record.id), 24, "memwb-nowrap"),
+        _cell(metadata, 120),
         action={"do": "select", "id": record.id},
         tabindex="0",
         aria_selected=str(record.id in entries.selected_ids).lower(),

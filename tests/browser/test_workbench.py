@@ -1,0 +1,378 @@
+"""The workbench in a real JupyterLab: what is shown, and what each thing on the page does."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+pytest.importorskip("playwright", reason="These tests drive a browser with Playwright, of the extra `test`.")
+
+from playwright.sync_api import expect
+
+from tests.browser.workbench import IMPORTS, Bench
+
+
+@pytest.fixture
+def bench(notebook):
+    """Call it with an expression for the workbench (and code before it): the cell is run and what it shows returned."""
+
+    def show(expression, before=""):
+        opened = notebook(f"{IMPORTS}\n{before}", f"wb = {expression}\nawait wb")
+        return Bench(opened, 1)
+
+    return show
+
+
+def in_kernel(bench, expression):
+    """The value of an expression in the notebook, which must be a literal."""
+    cell = bench.notebook.run(f"import json; print(json.dumps({expression}))")
+    return json.loads(bench.notebook.output(cell).inner_text())
+
+
+ASK = "Workbench(profile, 'Do I use a cane?')"
+
+
+# -- settings and fixes ---------------------------------------------------------------------------------------------
+
+
+def test_each_setting_on_the_page_changes_the_preview_and_the_kernel(bench):
+    wb = bench(ASK)
+    assert wb.verdict.inner_text().startswith("4 of 4 hits arrived")
+
+    number = wb.root.get_by_label("max_entries", exact=True)
+    assert wb.do(lambda: (number.fill("2"), number.press("Enter"))).startswith("2 of 4 hits arrived")
+    wb.do(lambda: wb.root.get_by_label("placement").select_option("append"))
+    wb.do(lambda: wb.root.get_by_label("trigger").last.select_option("everyTurn"))
+    assert "fold ✓ append" in wb.top.inner_text().replace("\n", " ")
+    assert in_kernel(wb, "wb.injection") == {"max_entries": 2, "trigger": "everyTurn", "placement": "append"}
+
+    wb.notebook.run("_ = await wb.set(max_entries=3, placement='prepend')")
+    wb.verdict.get_by_text("3 of 4 hits arrived").wait_for()
+    assert number.input_value() == "3"
+
+
+def test_the_cut_is_moved_by_keyboard_and_keeps_the_focus(bench):
+    wb = bench(ASK)
+    wb.cut.focus()
+
+    limits = []
+    for key in ("ArrowUp", "ArrowUp", "ArrowUp", "ArrowDown"):
+        wb.do(lambda key=key: wb.page.keyboard.press(key))
+        limits.append(wb.cut.inner_text())
+    assert limits == [
+        "max_entries 4 · 0 cut",
+        "max_entries 3 · 1 cut",
+        "max_entries 2 · 2 cut",
+        "max_entries 3 · 1 cut",
+    ]
+    assert wb.rows()[3] == "max_entries 3 · 1 cut"
+
+
+def test_the_cut_is_dragged(bench):
+    wb = bench(ASK)
+    target = wb.hits.locator(".memwb-hit").nth(0).bounding_box()
+
+    wb.cut.hover()
+    wb.page.mouse.down()
+    wb.page.mouse.move(target["x"] + 50, target["y"] + target["height"] + 1, steps=5)
+    with wb.refreshed():
+        wb.page.mouse.up()
+    assert wb.rows()[:2] == ["I have moderate mobility issues and use a cane.", "max_entries 1 · 3 cut"]
+
+
+def test_the_fix_that_was_tried_brings_the_expected_entry_in(bench):
+    wb = bench("Workbench()")
+    assert wb.verdict.inner_text() == (
+        "'I have moderate mobility issues and use a cane for support.' did not arrive: rank 9, limit 5."
+    )
+    wb.button("Why").click()
+    popover = wb.top.get_by_role("dialog")
+    popover.get_by_text("Changes that were tried on this call and bring it in:").wait_for()
+    wb.button("Why").click()
+    popover.wait_for(state="detached")
+
+    fix = wb.top.get_by_role("button", name=re.compile("^Try: query: the last two messages"))
+    assert "arrived: rank 1" in wb.do(fix.click)
+    assert wb.hits.locator(".memwb-chosen").inner_text().startswith("1")
+    assert wb.button("query ●").count() == 1
+
+
+def test_a_hit_is_asked_about_by_a_click_and_an_entry_found_by_a_word(bench):
+    wb = bench("Workbench(profile, 'Do I use a cane?', injection={'max_entries': 1})")
+
+    assert wb.do(wb.hits.get_by_text("I like jazz.").click) == "'I like jazz.' did not arrive: rank 2, limit 1."
+    find = wb.hits.get_by_label("find entry")
+    with wb.refreshed():
+        find.fill("late")
+        find.press_sequentially("x", delay=20)
+    assert wb.verdict.inner_text() == "'I am allergic to latex.' did not arrive: rank 4, limit 1."
+    assert find.input_value() == "latex"
+    assert wb.do(lambda: find.fill("")).startswith("1 of 4 hits arrived")
+
+
+def test_calls_are_picked_and_the_conversation_follows(bench):
+    wb = bench("Workbench(profile, ['I like jazz.', 'Noted.', 'Do I use a cane?'])")
+    assert "call" in wb.top.inner_text()
+    assert wb.top.locator(".memwb-calls").inner_text().split() == ["call", "◀", "2/2", "▶"]
+
+    wb.do(wb.button("previous call").click)
+    assert wb.talk.inner_text().endswith("I like jazz.\n↳ the block lands here")
+    assert "2 later messages not shown to the model" in wb.talk.inner_text()
+    assert wb.button("previous call").is_disabled()
+
+
+# -- editors --------------------------------------------------------------------------------------------------------
+
+
+def test_typing_a_query_changes_the_preview_and_what_is_typed_stays(bench):
+    wb = bench(ASK)
+    wb.button("query").click()
+    wb.text.wait_for()
+
+    wb.type("def query(context):\n    return ''")
+    wb.text.press("ArrowLeft")
+    with wb.refreshed():
+        wb.text.press_sequentially("jazz", delay=15)
+    assert wb.text.input_value() == "def query(context):\n    return 'jazz'"
+    assert wb.rows() == ["I like jazz.", "max_entries 5 · 0 cut"]
+    assert wb.mistake.inner_text() == "In force."
+
+    wb.button("format").click()
+    assert wb.do(lambda: wb.type("def format(context):\n    return 'A'")).startswith("1 of 1 hit arrived")
+    assert wb.block() == "A"
+    wb.button("format ●").click()
+    wb.text.wait_for(state="hidden")
+
+
+def test_a_mistake_of_any_kind_is_shown_and_costs_nothing(bench):
+    wb = bench("Workbench(profile, 'Do I use a cane?', time_limit=0.5)")
+    wb.button("format").click()
+    wb.do(lambda: wb.type("def format(context):\n    return 'A'"))
+
+    wb.type("def format(context):\n    return 'unclosed")
+    wb.mistake.get_by_text("line 2: SyntaxError: unterminated string literal").wait_for()
+    wb.top.get_by_text("⚠ older than the format editor").wait_for()
+    assert (wb.block(), wb.top.locator(".memwb-ahead").count()) == ("A", 1)
+
+    for text, said in (
+        ("def format(context):\n    return 1 / 0", "line 2: ZeroDivisionError: division by zero\nreturn 1 / 0"),
+        (
+            "def format(context):\n    return 42",
+            "TypeError: the format callback format returned int '42'; text is expected",
+        ),
+        ("def format(context):\n    while True: pass", "CallbackTimeoutError: longer than 0.5 s; it was stopped"),
+    ):
+        assert wb.do(lambda text=text: wb.type(text)).startswith("Nothing arrived: format failed")
+        assert wb.mistake.inner_text() == said
+        assert wb.text.input_value() == text
+
+    wb.type("def format(context):\n    retur")
+    wb.mistake.get_by_text("line 2: NameError: name 'retur' is not defined").wait_for()
+    wb.do(lambda: wb.type("def format(context):\n    print('noise')\n    return 'D'"))
+    assert (wb.block(), wb.mistake.inner_text()) == ("D", "In force.\nnoise")
+    assert in_kernel(wb, "wb.trace.text") == "D"
+
+
+def test_a_cell_with_a_callback_renews_the_preview_each_time_it_is_run(bench):
+    wb = bench(ASK)
+    with wb.refreshed():
+        cell = wb.notebook.run("@wb.query\ndef mine(context):\n    return 'jazz'")
+    assert wb.rows()[0] == "I like jazz."
+    wb.button("query ●").click()
+    expect(wb.text).to_have_value("def mine(context):\n    return 'jazz'\n")
+
+    wb.type("def mine(context):\n    return 'unfinished")
+    wb.mistake.get_by_text("SyntaxError").wait_for()
+    with wb.refreshed():
+        wb.notebook.run("@wb.query\ndef mine(context):\n    return 'latex'", cell=cell)
+    assert wb.rows()[0] == "I am allergic to latex."
+    expect(wb.text).to_have_value("def mine(context):\n    return 'latex'\n")
+    wb.button("↶ bring back the text before the cell's").click()
+    wb.mistake.get_by_text("SyntaxError").wait_for()
+    expect(wb.text).to_have_value("def mine(context):\n    return 'unfinished")
+
+
+# -- the lower pane -------------------------------------------------------------------------------------------------
+
+
+def test_the_models_input_is_a_tab_away_and_all_can_be_copied(bench):
+    wb = bench(ASK)
+    wb.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    wb.low.get_by_role("button", name="copy").click()
+    wb.low.get_by_role("button", name="copied").wait_for()
+    assert wb.page.evaluate("navigator.clipboard.readText()") == in_kernel(wb, "wb.trace.text")
+    wb.tab("Model input")
+    assert wb.low.locator(".memwb-injected").inner_text() == wb.page.evaluate("navigator.clipboard.readText()")
+    wb.low.get_by_role("button", name="copy").click()
+    wb.low.get_by_role("button", name="copied").wait_for()
+    assert json.loads(wb.page.evaluate("navigator.clipboard.readText()")) == in_kernel(wb, "wb.trace.messages")
+
+
+def test_pointing_at_a_line_of_the_block_marks_its_hit(bench):
+    wb = bench(ASK)
+
+    wb.low.get_by_text("I like jazz.").hover()
+    assert wb.root.locator(".memwb-linked .memwb-content").all_inner_texts() == ["I like jazz."]
+    wb.hits.get_by_text("I am allergic to latex.").hover()
+    assert wb.root.locator(".memwb-linked pre").all_inner_texts() == [
+        '<entry source="profile">I am allergic to latex.</entry>'
+    ]
+
+
+def test_entries_are_paged_filtered_sorted_and_selected(bench):
+    wb = bench(
+        "Workbench(many, 'entry')",
+        "items = [{'id': f'e{n:02}', 'content': f'entry {n:02}'} for n in range(60)]\n"
+        "many = TestMemoryStore.from_records(items, name='many')",
+    )
+    wb.tab("Entries")
+    first = wb.low.locator("tbody tr td:first-child")
+    assert (first.count(), first.first.inner_text()) == (25, "entry 00")
+
+    wb.button("next page").click()
+    wb.low.get_by_text("page 2 of 3").wait_for()
+    assert first.first.inner_text() == "entry 25"
+    wb.low.get_by_role("button", name="content").click()
+    wb.low.get_by_role("button", name="content ▲").click()
+    wb.low.get_by_role("button", name="content ▼").wait_for()
+    wb.low.get_by_label("filter").fill("ENTRY 1")
+    wb.low.get_by_text("10 found").wait_for()
+    assert first.all_inner_texts() == [f"entry {number}" for number in range(19, 9, -1)]
+
+    first.nth(0).click()
+    wb.low.get_by_text("1 selected").wait_for()
+    first.nth(2).click()
+    wb.low.get_by_text("2 selected").wait_for()
+    assert in_kernel(wb, "list(wb.entries.selected['content'])") == ["entry 19", "entry 17"]
+    assert in_kernel(wb, "len(wb.entries.frame)") == 10
+    first.nth(0).click()
+    wb.low.get_by_text("1 selected").wait_for()
+
+
+# -- states ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_file_beside_a_missing_one_is_a_click_away(bench):
+    wb = bench(
+        "Workbench(folder / 'home.json', 'Do I use a cane?')",
+        "import pathlib, tempfile\nfolder = pathlib.Path(tempfile.mkdtemp())\n"
+        "await TestMemoryStore(name='x', path=str(folder / 'notes.json')).add('I use a cane.')",
+    )
+    assert wb.verdict.inner_text().endswith("home.json does not exist, so 'home' is empty.")
+
+    wb.hits.get_by_text("Beside it: notes.json with 1 entry").wait_for()
+    assert wb.do(wb.button("Open notes.json").click).startswith("1 of 1 hit arrived")
+
+
+def test_without_a_user_message_the_user_can_be_given_words(bench):
+    wb = bench("Workbench(profile, [])")
+
+    field = wb.talk.get_by_label("What would the user say?")
+    field.press_sequentially("Do I like jazz?", delay=5)
+    assert wb.do(lambda: field.press("Enter")).startswith("4 of 4 hits arrived")
+    assert wb.talk.inner_text().endswith("user\nDo I like jazz?\n↳ the block lands here")
+
+
+def test_while_a_search_runs_the_last_result_stays_and_nothing_moves(bench):
+    wb = bench(
+        "Workbench(slow, 'Do I use a cane?')",
+        "import asyncio\nclass Slow(TestMemoryStore):\n    seconds = 0\n"
+        "    async def search(self, *args):\n        await asyncio.sleep(self.seconds)\n"
+        "        return await super().search(*args)\n"
+        "slow = Slow.from_records(ABOUT_ME, name='slow')",
+    )
+    wb.notebook.run("slow.seconds = 0.5")
+    before = (wb.rows(), wb.block(), [each.bounding_box() for each in (wb.top, wb.hits, wb.low, wb.talk)])
+
+    with wb.refreshed():
+        wb.cut.press("ArrowUp")
+        wb.hits.locator(".memwb-pending").wait_for()
+        during = (wb.rows(), wb.block(), [each.bounding_box() for each in (wb.top, wb.hits, wb.low, wb.talk)])
+    assert during == before
+    assert wb.rows()[4] == "max_entries 4 · 0 cut"
+
+
+def test_a_store_that_fails_is_named_and_the_page_stays_usable(bench):
+    wb = bench(
+        "Workbench([profile, down], 'Do I use a cane?')",
+        "class Down(TestMemoryStore):\n    async def search(self, *args):\n        raise OSError('no route')\n"
+        "down = Down(name='down', persist=False)",
+    )
+    assert wb.verdict.inner_text().endswith("'down' failed.")
+    assert wb.hits.inner_text().endswith("Store 'down' raised OSError('no route'); the agent goes on without it.")
+
+    wb.do(lambda: wb.notebook.run("_ = await wb.set(stores='down')"))
+    assert wb.verdict.inner_text() == (
+        "Nothing arrived: search failed, store 'down' raised OSError('no route'). The agent would go on without memory."
+    )
+    assert wb.do(lambda: wb.notebook.run("_ = await wb.set(stores='profile')")).startswith("4 of 4 hits arrived")
+
+
+# -- the notebook around it -----------------------------------------------------------------------------------------
+
+
+def test_keys_inside_the_workbench_do_not_reach_the_notebook(bench):
+    wb = bench(ASK)
+    cells = wb.notebook.panel.locator(".jp-Notebook-cell")
+    count = cells.count()
+
+    for place in (
+        wb.cut,
+        wb.button("query"),
+        wb.hits.locator(".memwb-hit").first,
+        wb.root.get_by_label("placement"),
+        wb.low.get_by_role("tab", name="Block"),
+        wb.root.get_by_label("max_entries", exact=True),
+    ):
+        place.focus()
+        for key in ("d", "d", "a", "b", "x"):
+            wb.page.keyboard.press(key)
+    assert cells.count() == count
+    assert in_kernel(wb, "wb.injection['max_entries']") == 5
+
+
+def test_b66_after_running_its_cell_three_times_one_change_searches_once(bench):
+    wb = bench(
+        "Workbench(counting, 'Do I use a cane?')",
+        "searches = []\nclass Counting(TestMemoryStore):\n    async def search(self, query, options=None):\n"
+        "        searches.append(options['max_search_results'])\n        return await super().search(query, options)\n"
+        "counting = Counting.from_records(ABOUT_ME, name='counting')",
+    )
+    for _ in range(2):
+        wb.notebook.run("wb = Workbench(counting, 'Do I use a cane?')\nawait wb", cell=1)
+    wb = Bench(wb.notebook, 1)
+    wb.notebook.run("searches.clear()")
+
+    wb.do(lambda: wb.cut.press("ArrowUp"))
+    assert in_kernel(wb, "searches") == [4, 50]  # the injection, and what lies below its cut
+
+
+def test_b67_a_closed_workbench_leaves_the_page(bench):
+    wb = bench(ASK)
+
+    wb.notebook.run("wb.close()")
+    wb.root.locator(".memwb-frame").first.wait_for(state="detached")
+    assert wb.notebook.output(1).locator(".memwb-frame").count() == 0
+
+
+@pytest.mark.parametrize("width", [1780, 1460, 1080, 800])
+def test_it_is_of_a_fixed_height_and_nothing_sticks_out(bench, width):
+    wb = bench("Workbench()")
+    wb.notebook.side_bar(False)
+    wb.notebook.resize(width, 900)
+
+    inside = wb.root.bounding_box()
+    assert round(inside["height"]) == 560
+    beside = wb.root.evaluate(
+        """(bench) => {
+            const right = bench.getBoundingClientRect().right + 1;
+            return [...bench.querySelectorAll('*')].filter((each) => each.getBoundingClientRect().right > right
+                && !each.closest('.memwb-code')).map((each) => each.className);
+        }"""
+    )
+    assert beside == []
+    left, right = (wb.root.locator(f".memwb-{side}").bounding_box() for side in ("left", "right"))
+    assert (left["x"] < right["x"]) == (inside["width"] >= 900)

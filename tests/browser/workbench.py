@@ -1,0 +1,87 @@
+"""What a person does with a workbench on the page, and when its answer is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
+
+    from tests.browser.lab import Notebook
+
+IMPORTS = """
+import memwb
+from memwb import TestMemoryStore, Workbench, datasets
+
+ABOUT_ME = ["I am allergic to latex.", "I want to learn more about the world of art.",
+            "I have moderate mobility issues and use a cane.", "I like jazz."]
+profile = TestMemoryStore.from_records(ABOUT_ME, name="profile")
+"""
+
+SETTLED = """([revision, top]) => {
+    const shown = top.querySelector('[data-revision]');
+    return shown && Number(shown.dataset.revision) > revision && !shown.classList.contains('memwb-pending');
+}"""
+
+
+class Bench:
+    """One workbench that a cell shows.
+
+    Attributes:
+        root: All of it.
+        verdict: The sentence on top.
+        text: The box in which a callback is typed.
+    """
+
+    def __init__(self, notebook: Notebook, cell: int) -> None:
+        self.notebook, self.page = notebook, notebook.page
+        self.root = notebook.output(cell).locator(".memwb-bench")
+        self.top, self.talk = self.root.locator(".memwb-top"), self.root.locator(".memwb-talk")
+        self.hits, self.low = self.root.locator(".memwb-hits"), self.root.locator(".memwb-low")
+        self.verdict = self.top.locator(".memwb-sentence")
+        self.cut = self.hits.get_by_role("slider")
+        self.text = self.root.locator(".memwb-code textarea")
+        self.mistake = self.root.locator(".memwb-mistake")
+        self.top.locator("[data-revision]").wait_for()
+
+    @property
+    def revision(self) -> int:
+        """How many refreshes are complete."""
+        return int(self.top.locator("[data-revision]").get_attribute("data-revision") or 0)
+
+    @contextmanager
+    def refreshed(self):
+        """Wait, after what is done inside, until the refresh that it asks for is complete."""
+        before = self.revision
+        yield
+        self.page.wait_for_function(SETTLED, arg=[before, self.top.element_handle()])
+
+    def do(self, action: Callable[[], object]) -> str:
+        """Do something that asks for a refresh, and return the verdict that follows."""
+        with self.refreshed():
+            action()
+        return self.verdict.inner_text()
+
+    def button(self, name: str) -> Locator:
+        """A button by its whole name."""
+        return self.root.get_by_role("button", name=name, exact=True)
+
+    def tab(self, name: str) -> None:
+        """Open a tab of the lower pane."""
+        self.low.get_by_role("tab", name=name).click()
+        self.low.locator(f'[role=tab][aria-selected=true]:has-text("{name}")').wait_for()
+
+    def type(self, source: str) -> None:
+        """Put a whole text into the editor."""
+        self.text.fill(source)
+
+    def block(self) -> str:
+        """The block as it is shown."""
+        return "\n".join(self.low.locator(".memwb-line pre").all_inner_texts())
+
+    def rows(self) -> list[str]:
+        """The contents of the hits, the line that cuts them among them."""
+        found = self.hits.locator(".memwb-content, .memwb-cut")
+        return [text.strip() for text in found.all_inner_texts()]
