@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas
 import pytest
+from ipywidgets.embed import embed_snippet
 
 from memwb._dom import TAGS, Node
 from memwb._text import visible
@@ -205,6 +206,16 @@ async def test_b59_in_the_html_of_traces_and_explanations(text):
         assert f"cane {visible(text)}"[:30] in page.text
 
 
+async def test_b61_a_closing_script_in_a_widget_does_not_end_the_script_of_an_exported_page():
+    text = "</script><script>window.hit=1</script>"
+    workbench = await Workbench(ListStore(f"cane {text}", name=text), f"cane {text}")
+
+    page = embed_snippet(views=[workbench])
+    assert page.count("</script>") == page.count("<script")
+    assert ("<script>window.hit" in page, "script>window.hit=1" in page) == (False, True)
+    workbench.close()
+
+
 async def test_b53_a_lone_surrogate_in_a_message_or_an_entry_shows_and_is_sent():
     bad = "cane \ud83d end"
     workbench = await Workbench(ListStore(bad), [user(bad), assistant(bad), user(bad)], expected=[bad])
@@ -247,6 +258,6 @@ async def test_b65_many_large_entries_send_under_a_megabyte():
     for tab in panes.TABS:
         trees = [panes.top(workbench.state), panes.hits(workbench.state), panes.lower(workbench.state, tab)]
         sizes.append(sum(len(json.dumps(tree.to_json())) for tree in trees))
-    assert max(sizes) < 100_000
+    assert max(sizes) < 200_000
     assert "19,950 more matched" in panes.hits(workbench.state).text()
     workbench.close()
