@@ -54,8 +54,9 @@ class CodeEditor(anywidget.AnyWidget):
         document: The name of the document that is open.
     """
 
-    _esm = STATIC / "editor.js"
-    _css = STATIC / "editor.css"
+    # As texts: anywidget watches a path for changes, and so would keep every widget that was ever made alive.
+    _esm = (STATIC / "editor.js").read_text("utf-8")
+    _css = (STATIC / "editor.css").read_text("utf-8")
     document = traitlets.Unicode(read_only=True).tag(sync=True)
     pause = traitlets.Float(PAUSE, read_only=True).tag(sync=True)
     documents = traitlets.Dict(read_only=True).tag(sync=True)  # name -> {text, version}, written here alone

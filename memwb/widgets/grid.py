@@ -73,8 +73,9 @@ class Grid(anywidget.AnyWidget):
         problem: Why the rows could not be read, in a sentence, or "".
     """
 
-    _esm = STATIC / "grid.js"
-    _css = STATIC / "grid.css"
+    # As texts: anywidget watches a path for changes, and so would keep every widget that was ever made alive.
+    _esm = (STATIC / "grid.js").read_text("utf-8")
+    _css = (STATIC / "grid.css").read_text("utf-8")
     # Written by the page and by the kernel alike.
     sort = traitlets.Unicode("").tag(sync=True)
     where = traitlets.Unicode("").tag(sync=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from memwb.errors import ConfigError
@@ -219,3 +222,13 @@ def test_nothing_is_left_when_it_is_closed():
     Page().editor.close()
 
     assert set(_instances) == before
+
+
+def test_a_closed_editor_is_forgotten():
+    editor = CodeEditor("one", print)
+    seen = weakref.ref(editor)
+    editor.close()
+    del editor
+    gc.collect()
+
+    assert seen() is None

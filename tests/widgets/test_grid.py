@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -419,6 +421,17 @@ async def test_nothing_is_left_when_grids_are_closed():
     await asyncio.sleep(0)
 
     assert (set(_instances), asyncio.all_tasks()) == (before, tasks)
+
+
+async def test_a_closed_grid_is_forgotten():
+    grid = await Grid(store_of(3), on_select=print)
+    seen = weakref.ref(grid)
+    grid.close()
+    del grid
+    await asyncio.sleep(0.01)
+    gc.collect()
+
+    assert seen() is None
 
 
 async def test_a_closed_grid_answers_nothing():

@@ -20,6 +20,7 @@ async function bundle(name) {
     charset: "utf8",
     format: "esm",
     target: "es2022",
+    banner: { js: `// Built from memwb/widgets/js/${name}; the licences of what is in it are in LICENSES.txt.` },
     legalComments: "none", // they stand in LICENSES.txt
     metafile: true,
   });
