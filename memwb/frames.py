@@ -26,6 +26,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from ._columns import OWN, Column, columns_of, without_collector
 from .catalog import Record
 from .errors import ConfigError
 from .memory.messages import copied
@@ -43,7 +44,7 @@ PAGE = 10_000
 _TEXTS = ("id", "content", "store", "owner", "role")
 _TIMES = ("created_at", "updated_at")
 _ALWAYS = ("id", "content", "created_at")
-_OWN = ("id", "content", "created_at", "updated_at", "store", "owner", "role")
+_SEPARATE = 50
 _NUMBERS = frozenset({bool, int, float, Decimal})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _PATH_PARTS = re.compile(r"\\u(?P<code>d[89a-f][0-9a-f]{2})|\\(?P<escaped>.)|(?P<dot>\.)|(?P<plain>.)", re.DOTALL)
@@ -122,14 +123,13 @@ def records_frame(records: Iterable[Record]) -> pandas.DataFrame:
     import pandas as pd
 
     rows = list(records)
-    columns: dict[str, Any] = {}
-    for name in _OWN:
-        values = [getattr(record, name) for record in rows]
-        if name in _ALWAYS or any(value is not None for value in values):
-            columns[name] = _times(values) if name in _TIMES else _objects(_countable(values))
-    for name, cells in _flattened(rows).items():
-        columns[name] = _objects(_countable([cells.get(row, pd.NA) for row in range(len(rows))]))
-    return pd.DataFrame(columns, index=range(len(rows)))
+    cells: dict[str, Any] = {}
+    with without_collector():
+        for column in columns_of(rows, pd.NA):
+            if column.name not in OWN or column.name in _ALWAYS or column.kinds - {type(None)}:
+                cells[column.name] = _times(column) if column.name in _TIMES else _objects(_countable(column))
+        # A frame of very many separate columns would warn when a column is added: those are joined, which takes longer.
+        return pd.DataFrame(cells, index=range(len(rows)), copy=len(cells) > _SEPARATE)
 
 
 def records_from_frame(frame: pandas.DataFrame) -> list[Record]:
@@ -146,11 +146,11 @@ def records_from_frame(frame: pandas.DataFrame) -> list[Record]:
     """
     names = _checked_names(frame)
     count = len(frame)
-    own = {name: _column(frame, name) if name in names else [None] * count for name in _OWN}
+    own = {name: _column(frame, name) if name in names else [None] * count for name in OWN}
     if "id" not in names:
         own["id"] = [str(number) for number in range(1, count + 1)]
     values = {name: [_own_value(name, row, cell) for row, cell in enumerate(cells)] for name, cells in own.items()}
-    metadata = _metadata(frame, [name for name in names if name not in _OWN])
+    metadata = _metadata(frame, [name for name in names if name not in OWN])
     return [
         Record(**{name: column[row] for name, column in values.items()}, metadata=metadata[row]) for row in range(count)
     ]
@@ -172,7 +172,7 @@ def hits_frame(hits: Sequence[Hit]) -> pandas.DataFrame:
             "rank": pd.Series([hit.rank for hit in hits], dtype="int64"),
             "score": pd.Series(scores, dtype="Int64" if whole else "float64"),
             "id": _objects([hit.id for hit in hits]),
-            "content": _objects(_countable([hit.entry.content for hit in hits])),
+            "content": _objects(_countable(Column("content", [hit.entry.content for hit in hits]))),
             "matched": _objects([hit.matched for hit in hits]),
             "kept": pd.Series([hit.kept for hit in hits], dtype="bool"),
             "cut_by": _objects([hit.cut_by for hit in hits]),
@@ -183,60 +183,23 @@ def hits_frame(hits: Sequence[Hit]) -> pandas.DataFrame:
 # --- records to cells -------------------------------------------------------------------------------------------------
 
 
-def _flattened(records: Sequence[Record]) -> dict[str, dict[int, Any]]:
-    """Return column name -> row -> value for all metadata; columns in the order in which their keys first appear."""
-    columns: dict[str, dict[int, Any]] = {}
-    names: dict[tuple[str, str], str] = {}
-
-    def walk(row: int, value: Any, prefix: str) -> None:
-        if not _splits(value):
-            columns.setdefault(prefix, {})[row] = value
-            return
-        for key, inner in value.items():
-            name = names.get((prefix, key))
-            if name is None:
-                name = names[prefix, key] = f"{prefix}.{_escaped(key)}"
-            if type(inner) is dict:
-                walk(row, inner, name)
-            else:
-                cells = columns.get(name)
-                if cells is None:
-                    cells = columns[name] = {}
-                cells[row] = inner
-
-    for row, record in enumerate(records):
-        if record.metadata is not None:
-            walk(row, record.metadata, "metadata")
-    return columns
-
-
-def _splits(value: Any) -> bool:
-    return type(value) is dict and bool(value) and all(type(key) is str for key in value)
-
-
-def _escaped(key: str) -> str:
-    r"""Write a key so that it holds no bare dot: ``\`` and ``.`` get a backslash, a lone surrogate is ``\uXXXX``."""
-    key = key.replace("\\", "\\\\").replace(".", "\\.")
-    return _SURROGATES.sub(lambda found: f"\\u{ord(found.group()):04x}", key)
-
-
-def _countable(values: list[Any]) -> list[Any]:
-    """Return the values as cells that can be hashed, sorted among each other and written to any file."""
+def _countable(column: Column) -> list[Any]:
+    """Return the cells of a column so that they can be hashed, sorted among each other and written to any file."""
     import pandas as pd
 
-    kinds = set(map(type, values)) - {type(None), type(pd.NA)}
-    if float in kinds and all(value != value for value in values if type(value) is float):
+    cells, kinds = column.cells, column.kinds - {type(None), type(pd.NA)}
+    if float in kinds and all(cell != cell for cell in cells if type(cell) is float):
         kinds.discard(float)  # NaN is left out of comparisons
     if kinds <= {bool, int, float}:
-        return values
-    if kinds == {date} or (kinds == {str} and _encodable(values)):
-        return values
+        return cells
+    if kinds == {date} or (kinds == {str} and column.encodable):
+        return cells
     if kinds <= _NUMBERS or kinds == {str}:
-        return [_cell(value) for value in values]
-    if kinds == {datetime} and len({value.tzinfo is None for value in values if type(value) is datetime}) == 1:
-        return values
+        return [_cell(cell) for cell in cells]
+    if kinds == {datetime} and len({cell.tzinfo is None for cell in cells if type(cell) is datetime}) == 1:
+        return cells
     native = {type(None), type(pd.NA), *_NUMBERS}
-    return [_cell(value) if type(value) in native else Cell(value) for value in values]
+    return [_cell(cell) if type(cell) in native else Cell(cell) for cell in cells]
 
 
 def _cell(value: Any) -> Any:
@@ -244,15 +207,6 @@ def _cell(value: Any) -> Any:
     if type(value) is str:
         return Cell(value) if not value.isascii() and _SURROGATES.search(value) else value
     return Cell(value) if type(value) is Decimal and not value.is_finite() else value
-
-
-def _encodable(values: Iterable[Any]) -> bool:
-    """Whether no text holds a lone surrogate, asked of all texts at once."""
-    try:
-        "".join(value for value in values if type(value) is str).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _shown(value: Any) -> str:
@@ -274,12 +228,12 @@ def _text(value: Any) -> str:
 _JSON = json.JSONEncoder(ensure_ascii=False, default=_text)
 
 
-def _times(values: list[datetime | None]) -> Any:
+def _times(column: Column) -> Any:
     import pandas as pd
 
-    if any(value is not None and value.tzinfo is None for value in values):
-        return _objects(_countable(list(values)))  # no time zone was given, so none is made up
-    return pd.Series(values, dtype="datetime64[us, UTC]")
+    if any(time is not None and time.tzinfo is None for time in column.cells):
+        return _objects(_countable(column))  # no time zone was given, so none is made up
+    return pd.Series(column.cells, dtype="datetime64[us, UTC]")
 
 
 def _objects(values: list[Any]) -> Any:
