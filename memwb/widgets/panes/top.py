@@ -98,7 +98,9 @@ def _has_more(preview: Preview) -> bool:
 def _fix(explanation: Explanation | None) -> Node | None:
     if explanation is None or not explanation.suggestions:
         return None
-    return el("button", "memwb-fix", f"Try: {explanation.suggestions[0].text}", action={"do": "try", "n": 0})
+    text = f"Try: {explanation.suggestions[0].text}"
+    short = text.rsplit(" (and ", 1)[0]  # what comes in beside it is in the tool tip, and behind "Why"
+    return el("button", "memwb-fix", short, action={"do": "try", "n": 0}, title=text)
 
 
 def _calls(state: WorkbenchState) -> Node | None:
