@@ -24,7 +24,7 @@ _ATTRIBUTES = frozenset(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Node:
     """One element: its tag, class names, attributes, children (nodes and texts) and the message that a click sends.
 
@@ -38,12 +38,25 @@ class Node:
     attributes: dict[str, str] = field(default_factory=dict)
     action: dict[str, Any] | None = None
 
-    def __post_init__(self) -> None:
-        if self.tag not in TAGS:
-            raise ValueError(f"{self.tag!r} is no element that a page of memwb may hold; they are {sorted(TAGS)}.")
-        unknown = self.attributes.keys() - _ATTRIBUTES
-        if unknown:
-            raise ValueError(f"{sorted(unknown)} are no attributes that a page of memwb may set.")
+    def __init__(
+        self,
+        tag: str,
+        classes: str = "",
+        children: tuple[Node | str, ...] = (),
+        attributes: dict[str, str] | None = None,
+        action: dict[str, Any] | None = None,
+    ) -> None:
+        if tag not in TAGS:
+            raise ValueError(f"{tag!r} is no element that a page of memwb may hold; they are {sorted(TAGS)}.")
+        if attributes and not attributes.keys() <= _ATTRIBUTES:
+            unknown = sorted(attributes.keys() - _ATTRIBUTES)
+            raise ValueError(f"{unknown} are no attributes that a page of memwb may set.")
+        fields = self.__dict__  # a page has thousands of nodes, and this is what the frozen fields allow
+        fields["tag"] = tag
+        fields["classes"] = classes
+        fields["children"] = children
+        fields["attributes"] = attributes or {}
+        fields["action"] = action
 
     def to_json(self) -> dict[str, Any]:
         """Return the tree in the form that the browser draws; texts have their hidden characters made visible."""
@@ -60,17 +73,26 @@ class Node:
 
     def to_html(self) -> str:
         """Return the tree as escaped HTML, without the actions."""
-        attributes = f' class="{escape(self.classes)}"' if self.classes else ""
+        parts: list[str] = []
+        self._write(parts)
+        return "".join(parts)
+
+    def _write(self, parts: list[str]) -> None:
+        parts.append(f"<{self.tag}")
+        if self.classes:
+            parts.append(f' class="{escape(self.classes)}"')
         for key, value in self.attributes.items():
-            if key.startswith(("data-", "style-")) or key == "tabindex":
-                continue
-            attributes += f' {key}="{escape(visible(value))}"'
+            if not key.startswith(("data-", "style-")) and key != "tabindex":
+                parts.append(f' {key}="{escape(visible(value))}"')
+        parts.append(">")
         if self.tag in _VOID:
-            return f"<{self.tag}{attributes}>"
-        inner = "".join(
-            escape(visible(child)) if isinstance(child, str) else child.to_html() for child in self.children
-        )
-        return f"<{self.tag}{attributes}>{inner}</{self.tag}>"
+            return
+        for child in self.children:
+            if isinstance(child, str):
+                parts.append(escape(visible(child)))
+            else:
+                child._write(parts)
+        parts.append(f"</{self.tag}>")
 
     def text(self) -> str:
         """Return the tree's text, without any markup."""
@@ -86,5 +108,5 @@ def el(
     tag: str, classes: str = "", *children: Node | str | None, action: dict[str, Any] | None = None, **attributes: Any
 ) -> Node:
     """Make an element; None children and None attributes are left out; ``aria_label=`` becomes ``aria-label``."""
-    named = {key.replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
-    return Node(tag, classes, tuple(child for child in children if child is not None), named, action)
+    named = attributes and {key.replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
+    return Node(tag, classes, tuple([child for child in children if child is not None]), named, action)

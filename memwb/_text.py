@@ -30,6 +30,8 @@ def quoted(text: str, length: int = 60) -> str:
 
 def visible(text: str) -> str:
     r"""Show characters that a page would hide, turn around or refuse as their escapes (``\x1b``, ``\u202e``)."""
+    if text.isprintable():  # as nearly every text is; none of the characters sought is
+        return text
     return _CONTROL.sub(lambda match: _escape(match.group()), text)
 
 

@@ -34,6 +34,11 @@ def test_what_a_page_would_hide_or_turn_around_is_shown_as_its_escape(text: str,
     assert visible(text) == shown
 
 
+def test_every_character_is_shown_alone_as_it_is_in_a_text() -> None:
+    characters = [chr(code) for code in range(0x110000)]
+    assert visible("".join(characters)) == "".join(map(visible, characters))
+
+
 @given(st.text())
 def test_visible_text_can_be_written_everywhere_and_is_stable(text: str) -> None:
     shown = visible(text)
