@@ -70,7 +70,7 @@ async def _ask(store: Any, query: str, limit: int) -> StoreAnswer:
     try:
         entries = _read(await _begun(store, query, limit), store.name)
     except BaseException as error:
-        if not _is_the_stores_own(error):
+        if not is_the_stores_own(error):
             raise
         _log.warning("store %r failed to search: %r; the other stores' entries are used", store.name, error)
         return StoreAnswer(store, limit, (), error, perf_counter() - started)
@@ -101,7 +101,7 @@ def _read(found: Any, store_name: str) -> tuple[MemoryEntry, ...]:
     return tuple(entries)
 
 
-def _is_the_stores_own(error: BaseException) -> bool:
+def is_the_stores_own(error: BaseException) -> bool:
     """Tell a store's failure from an interrupt or from a cancellation of the task that is asking."""
     if isinstance(error, Exception):
         return True
