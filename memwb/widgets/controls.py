@@ -31,16 +31,17 @@ class Controls:
         self._state = state
         self._drawing = 0  # the thread that is drawing: what it sets is no change of the user's
         self._open: str | None = None
-        self._shown: tuple[str, int] | None = None
+        self._shown = dict.fromkeys(NAMES, -1)  # the version of each text that its box shows
         self._max_entries = ipywidgets.BoundedIntText(5, min=1, max=_MOST, description="max_entries")
         self._trigger = ipywidgets.Dropdown(options=TRIGGERS, description="trigger")
         self._placement = ipywidgets.Dropdown(options=PLACEMENTS, description="placement")
         self._buttons = {
             name: ipywidgets.Button(description=name, tooltip=f"Edit the {name} callback") for name in NAMES
         }
-        self._text = ipywidgets.Textarea(description="callback", continuous_update=True)
+        # A box for each: what is typed at the moment at which another editor opens still reaches its own callback.
+        self._texts = {name: ipywidgets.Textarea(description=name, continuous_update=True) for name in NAMES}
         self._mistake = TreeView(self._act)
-        self._editor = ipywidgets.VBox([self._text, self._mistake])
+        self._editor = ipywidgets.VBox([*self._texts.values(), self._mistake])
         row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, *self._buttons.values()])
         self.widgets = [self._editor, row]
         self._name_classes(row)
@@ -54,7 +55,8 @@ class Controls:
         self._placement.add_class("memwb-choice")
         for button in self._buttons.values():
             button.add_class("memwb-open")
-        self._text.add_class("memwb-code")
+        for text in self._texts.values():
+            text.add_class("memwb-code")
         self._mistake.add_class("memwb-mistake")
         self._editor.add_class("memwb-editor")
 
@@ -62,7 +64,8 @@ class Controls:
         self._max_entries.observe(lambda change: self._put(max_entries=change["new"]), "value")
         self._trigger.observe(self._trigger_chosen, "value")
         self._placement.observe(lambda change: self._put(placement=change["new"]), "value")
-        self._text.observe(self._typed, "value")
+        for name, text in self._texts.items():
+            text.observe(lambda change, name=name: self._typed(name, change["new"]), "value")
         for name, button in self._buttons.items():
             button.on_click(lambda _, name=name: self._toggle(name))
 
@@ -94,12 +97,13 @@ class Controls:
             mark = " ✗" if slot.problem else " ●" if slot.function is not None else ""
             button.description = f"{name}{mark}"
             (button.add_class if name == self._open else button.remove_class)("mod-active")
+            text = self._texts[name]
+            (text.add_class if name == self._open else text.remove_class)("memwb-current")
+            if self._shown[name] != slot.version:  # never while a person types: the text may be newer here
+                self._shown[name] = slot.version
+                text.value = slot.source
         if self._open is not None:
-            slot = self._state.slots[self._open]
-            if self._shown != (self._open, slot.version):  # never while a person types: the text may be newer here
-                self._shown = (self._open, slot.version)
-                self._text.value = slot.source
-            self._mistake.show(panes.mistakes(slot))
+            self._mistake.show(panes.mistakes(self._state.slots[self._open]))
 
     def _toggle(self, name: str) -> None:
         self._open = None if self._open == name else name
@@ -118,9 +122,8 @@ class Controls:
         if message["do"] == "undo":
             self._state.spawn(undo)
 
-    def _typed(self, change: dict[str, Any]) -> None:
-        name, source = self._open, change["new"]
-        if self._is_drawing() or name is None:
+    def _typed(self, name: str, source: str) -> None:
+        if self._is_drawing():
             return
 
         async def take() -> None:

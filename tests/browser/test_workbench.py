@@ -90,7 +90,7 @@ def test_the_fix_that_was_tried_brings_the_expected_entry_in(bench):
     wb.button("Why").click()
     popover = wb.top.get_by_role("dialog")
     popover.get_by_text("Changes that were tried on this call and bring it in:").wait_for()
-    wb.button("Why").click()
+    wb.page.keyboard.press("Escape")
     popover.wait_for(state="detached")
 
     fix = wb.top.get_by_role("button", name=re.compile("^Try: query: the last two messages"))

@@ -42,7 +42,7 @@ class Bench:
         self.hits, self.low = self.root.locator(".memwb-hits"), self.root.locator(".memwb-low")
         self.verdict = self.top.locator(".memwb-sentence")
         self.cut = self.hits.get_by_role("slider")
-        self.text = self.root.locator(".memwb-code textarea")
+        self.text = self.root.locator(".memwb-current textarea")
         self.mistake = self.root.locator(".memwb-mistake")
         self.top.locator("[data-revision]").wait_for()
 

@@ -21,13 +21,19 @@ class Bench:
         self.controls = Controls(self.state)
         self.state.subscribe(self.controls.draw)
         editor, row = self.controls.widgets
-        self.text, self.below = editor.children
+        *texts, self.below = editor.children
+        self.texts = dict(zip(("query", "format", "trigger"), texts, strict=True))
         self.editor = editor
         self.max_entries, self.trigger, self.placement, *self.buttons = row.children
 
     async def open(self, name):
         next(button for button in self.buttons if button.description.startswith(name)).click()
         await self.state.settled()
+
+    @property
+    def text(self):
+        """The box that is open."""
+        return next(text for text in self.texts.values() if "memwb-current" in text._dom_classes)
 
     def shown(self):
         return (self.max_entries.value, self.trigger.value, self.placement.value)
@@ -137,6 +143,18 @@ async def test_the_text_is_never_changed_while_it_is_typed():
     bench.text.value = newer  # before the refresh that the first text asked for
     await bench.state.settled()
     assert bench.text.value == newer
+
+
+async def test_what_is_typed_while_another_editor_opens_still_reaches_its_own_callback():
+    bench = await opened()
+    await bench.open("query")
+    query = bench.text
+
+    await bench.open("format")
+    query.value = "def query(context):\n    return 'jazz'"  # a keystroke that was under way
+    await bench.state.settled()
+    assert bench.state.trace.query == "jazz"
+    assert bench.text.value.endswith('return "\\n".join([*lines, "</memory>"])\n')
 
 
 async def test_a_cell_that_is_run_again_wins_and_its_text_shows():

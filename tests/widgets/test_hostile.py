@@ -250,6 +250,15 @@ async def test_b15_an_entry_of_a_million_characters_sends_little_and_says_how_mu
     workbench.close()
 
 
+async def test_b65_a_long_conversation_sends_under_a_megabyte_and_says_how_much_is_not_shown():
+    talk = [turn(f"cane {number} " + "word " * 2_000) for number in range(1_500) for turn in (user, assistant)]
+    state = await settled(ListStore("cane"), [*talk, user("cane " * 20_000)])
+
+    for pane in (panes.conversation(state), panes.lower(state, "input")):
+        assert "2,901 earlier messages" in pane.text()
+        assert len(json.dumps(pane.to_json())) < 600_000
+
+
 async def test_b65_many_large_entries_send_under_a_megabyte():
     store = ListStore(*(f"cane {number} " + "x" * 1_990 for number in range(20_000)))
     workbench = await Workbench(store, "cane")

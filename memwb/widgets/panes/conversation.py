@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..._dom import Node, el
 from ..._text import counted, shortened
 from ...memory.messages import has_tool_result, latest_index
-from .parts import block_text, cropped, frame, head
+from .parts import FOLDED_CHARACTERS, SHOWN_MESSAGES, block_text, cropped, earlier, frame, head
 
 if TYPE_CHECKING:
     from ...workbench import WorkbenchState
@@ -23,11 +23,11 @@ def conversation(state: WorkbenchState) -> Node:
     last = len(seen) - 1
     rows = [
         _message(message, at, now=at == now, lands=lands and at == now, last=at == last)
-        for at, message in enumerate(seen)
+        for at, message in list(enumerate(seen))[-SHOWN_MESSAGES:]
     ]
     later = counted(state.left_out, "later message") if state.left_out else None
     bar = head("Conversation", el("span", "memwb-push", f"{later} not shown to the model") if later else None)
-    return frame(bar, *rows, _ask() if now is None else None, label="Conversation")
+    return frame(bar, earlier(seen), *rows, _ask() if now is None else None, label="Conversation")
 
 
 def _ask() -> Node:
@@ -64,6 +64,7 @@ def _block(block: dict[str, Any], now: bool) -> Node:
     kind, text = block_text(block)
     if kind == "text" and (now or len(text) <= _FOLDED_FROM):
         return el("div", "memwb-words", cropped(text))
+    text = cropped(text, FOLDED_CHARACTERS)
     title = shortened(text, 120) if kind == "text" else f"{kind}: {shortened(text, 90)}"
     summary = el("summary", "", el("span", "memwb-short", title))
-    return el("details", "", summary, el("div", "memwb-words", cropped(text)))
+    return el("details", "", summary, el("div", "memwb-words", text))

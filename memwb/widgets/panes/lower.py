@@ -8,7 +8,7 @@ from ..._dom import Node, el
 from ..._text import counted, estimate_tokens, shortened
 from .empty import empty, never_written
 from .hits import hit_key
-from .parts import as_json, block_text, cropped, frame
+from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, as_json, block_text, cropped, earlier, frame
 
 if TYPE_CHECKING:
     from ...memory import InjectionTrace
@@ -88,18 +88,21 @@ def _links(trace: InjectionTrace, lines: list[str]) -> list[str | None]:
     return [next((key for content, key in named if content in line), None) for line in lines]
 
 
-def _model_input(trace: InjectionTrace) -> list[Node]:
-    return [_message(message, trace, at) for at, message in enumerate(trace.messages)]
+def _model_input(trace: InjectionTrace) -> list[Node | None]:
+    shown = list(enumerate(trace.messages))[-SHOWN_MESSAGES:]
+    last = len(trace.messages) - 1
+    return [earlier(trace.messages), *(_message(message, trace, at, last=at == last) for at, message in shown)]
 
 
-def _message(message: dict[str, Any], trace: InjectionTrace, at: int) -> Node:
+def _message(message: dict[str, Any], trace: InjectionTrace, at: int, *, last: bool) -> Node:
     parts = []
     for block in message["content"]:
         kind, text = block_text(block)
         injected = trace.injected and kind == "text" and text.removeprefix("\n\n") == trace.text
         shown = text if kind == "text" else f"{kind}: {text}"
         classes, view = ("memwb-part memwb-injected", f"block in {at}") if injected else ("memwb-part", None)
-        parts.append(el("pre", classes, cropped(shown) or " ", data_view=view))
+        limit = SHOWN_CHARACTERS if injected or last else FOLDED_CHARACTERS
+        parts.append(el("pre", classes, cropped(shown, limit) or " ", data_view=view))
     return el("div", "memwb-message", el("div", "memwb-role", message["role"]), *parts, data_key=f"i{at}")
 
 

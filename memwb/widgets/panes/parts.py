@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
-from ..._text import visible
+from ..._text import counted, visible
 
 if TYPE_CHECKING:
     from ...memory import InjectionTrace
@@ -27,6 +27,19 @@ def frame(bar: Node, *content: Node | str | None, label: str, padded: bool = Tru
         "div", "memwb-scroll" if padded else "memwb-scroll memwb-list", *content, role="region", aria_label=label
     )
     return el("div", "memwb-frame", bar, inside)
+
+
+SHOWN_MESSAGES = 100
+"""Messages of a conversation that a pane shows, the latest; how many earlier ones there are is said."""
+
+FOLDED_CHARACTERS = 4_000
+"""Characters of an earlier message that a pane shows."""
+
+
+def earlier(messages: Sequence[Any]) -> Node | None:
+    """Say how many messages come before those that are shown, if any do."""
+    hidden = len(messages) - SHOWN_MESSAGES
+    return el("div", "memwb-more", f"{counted(hidden, 'earlier message')}") if hidden > 0 else None
 
 
 def cropped(text: str, limit: int = SHOWN_CHARACTERS) -> str:

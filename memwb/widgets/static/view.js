@@ -144,13 +144,14 @@ function dragCut(root, line, event, send) {
   line.addEventListener("pointercancel", drop, { once: true });
 }
 
-// Keys typed anywhere in the workbench are its own: "d d" must not delete the notebook's cell.
+// Keys typed anywhere in the workbench are its own: "d d" must not delete the notebook's cell, Escape must not leave for
+// command mode.
 function keepKeys(root) {
   const bench = root.closest(".memwb-bench");
   if (!bench || bench.dataset.keys) return;
   bench.dataset.keys = "kept";
   bench.addEventListener("keydown", (event) => {
-    if (!event.ctrlKey && !event.metaKey && event.key !== "Escape") event.stopPropagation();
+    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
   });
 }
 
@@ -183,6 +184,7 @@ function render({ model, el }) {
     if (target?.tagName === "INPUT" && !target.memwb.enter) send({ ...target.memwb, value: target.value });
   });
   root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && root.querySelector(".memwb-popover")) return send({ do: "why" });
     const target = owner(event, root);
     if (!target) return;
     if (target.tagName === "INPUT") {
