@@ -50,7 +50,7 @@ def __getattr__(name: str) -> object:
         value: object = getattr(import_module(_HOME[name]), name)
         globals()[name] = value
         return value
-    if name.startswith("__"):  # asked for by tools, which expect a plain answer
+    if name.startswith("_"):  # asked for by tools, and by the import of a private module, which expect a plain answer
         raise AttributeError(f"module 'memwb' has no attribute {name!r}", name=name)
     from memwb.errors import nearest
 

@@ -6,10 +6,11 @@ as attributes, so that a screen or a test never has to parse the sentence.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "AggregateMemoryError",
@@ -27,6 +28,8 @@ __all__ = [
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the known word closest to ``word``, or ``""`` when none is close."""
+    import difflib  # this and other modules that only an error needs are loaded by it
+
     folded = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(word.casefold().replace("_", ""), _squashed(folded), n=1, cutoff=0.6)
     return f" Did you mean {_squashed(folded)[close[0]]!r}?" if close else ""
@@ -120,6 +123,8 @@ class DamagedFileError(MemwbError, ValueError):
     """
 
     def __init__(self, path: Path | str, place: str, cause: str, *, prefix: str = "", advice: str = "") -> None:
+        from pathlib import Path
+
         self.path, self.place, self.cause = Path(path), place, cause
         at = f" at {place}" if place else ""
         super().__init__(f"{prefix}{path}{at}: {cause}. The file was not changed.{' ' + advice if advice else ''}")
