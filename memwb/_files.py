@@ -3,6 +3,9 @@
 A file is only ever replaced as a whole, so a reader needs no lock and sees the old file or the new one. Writers take
 turns by :func:`exclusively`: threads of one process by a lock in memory, processes by an advisory lock on
 ``<file>.lock``, which stays where it is. Only programs that take the same lock wait for each other; the SDKs take none.
+
+The lock file holds the name of the last writer's temporary file: so the next writer removes what a killed one left
+behind without looking through the folder. Nobody else can be writing to it, since a writer holds the lock all the time.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from io import FileIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Final, NamedTuple, NewType, TypeVar
 
 try:
     import fcntl
@@ -27,9 +31,37 @@ _T = TypeVar("_T")
 Signature = tuple[int, int, int, int, int]
 """Device, inode, size, mtime and ctime in nanoseconds: it differs when a file was replaced or written to."""
 
+Part = bytes | bytearray | memoryview
+
+
+Target = NewType("Target", str)
+"""The absolute path of a file, with no symbolic link in it: see :func:`resolve`."""
+
+
+class Written(NamedTuple):
+    """A file that :func:`replace` has put in place.
+
+    Attributes:
+        signature: Its signature.
+        sealed: Whether any later write shows in the signature, however soon it comes. The file's mtime is then one
+            that no clock gives any more: a nanosecond before the moment of writing, and kept as exactly that.
+    """
+
+    signature: Signature
+    sealed: bool
+
+
+class FileChangedError(Exception):
+    """The file that was to be replaced is no longer in the state that the caller has seen."""
+
+
+UNSEEN: Final = object()
+"""For ``replace(over=)``: the caller has not looked at the old file."""
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _guard = threading.Lock()
 _thread_locks: dict[str, threading.Lock] = {}
+_held: dict[str, FileIO] = {}  # the lock files that this process holds now, by target
 _swept: set[str] = set()
 
 
@@ -53,26 +85,28 @@ def expand(path: str | os.PathLike[str]) -> Path:
     return Path(path).expanduser().absolute()
 
 
+def resolve(path: str | Path) -> Target:
+    """Follow symbolic links: the file that is locked and replaced is the one that they lead to."""
+    return Target(os.path.realpath(path))
+
+
 def signature(status: os.stat_result) -> Signature:
     """Return what identifies this state of a file."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def look(path: Path) -> Signature | None:
+def look(path: str | Path) -> Signature | None:
     """Return the file's signature, or None where there is no file."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return signature(_regular(status, path))
+    status = _status(path)
+    return None if status is None else signature(status)
 
 
-def read(path: Path) -> tuple[bytes, Signature] | None:
+def read(path: str | Path) -> tuple[bytes, Signature] | None:
     """Return the file's bytes and the signature they belong to, or None where there is no file."""
     for _ in range(5):  # again when somebody writes into the file meanwhile
         try:
-            _regular(path.stat(), path)  # a pipe would block on opening
-            with path.open("rb") as file:
+            _regular(os.stat(path), path)  # a pipe would block on opening
+            with open(path, "rb", buffering=0) as file:
                 before = signature(os.fstat(file.fileno()))
                 data = file.read()
                 after = signature(os.fstat(file.fileno()))
@@ -83,55 +117,112 @@ def read(path: Path) -> tuple[bytes, Signature] | None:
     return data, after
 
 
-def replace(path: Path, data: bytes) -> Signature:
+def replace(target: Target, data: Part | Sequence[Part], *, durable: bool = False, over: object = UNSEEN) -> Written:
     """Put a new file with these bytes in the place of the old one, whole or not at all; call it under the lock.
 
-    Missing folders are made. A symbolic link stays and its target is replaced. The new file has the permissions of
-    the old one, and a later time, so that :func:`look` tells them apart even where the file system's clock is coarse.
-    It survives a kill of the process, not a power cut.
+    Missing folders are made. The new file has the permissions of the old one, and a later time, so that :func:`look`
+    tells them apart even where the file system's clock is coarse. It survives a kill of the process; a power cut only
+    if ``durable``.
 
-    Returns:
-        The new file's signature.
+    Args:
+        target: The file.
+        data: Its new bytes, whole or in parts.
+        durable: Wait until the file and its place in the folder are on the disk.
+        over: The signature (None: no file) that the old file must still have just before it is replaced.
 
     Raises:
+        FileChangedError: The old file is not as ``over`` says. It is untouched.
         OSError: It could not be written. The old file is untouched and no temporary file is left.
     """
-    target = Path(os.path.realpath(path))
-    _make_folder(target)
+    folder, name = os.path.split(target)
     old = _status(target)
-    temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
+    temporary = os.path.join(folder, _temporary_name(name))
+    _note(target, temporary)
+    if old is None:
+        _make_folder(folder)
     try:
-        with open(temporary, "xb") as file:
-            file.write(data)
+        _write_new(temporary, [data] if isinstance(data, Part) else data, durable)
         if old is not None:
             os.chmod(temporary, stat.S_IMODE(old.st_mode))
-            _make_later(temporary, old.st_mtime_ns)
-        written = os.stat(temporary)
+        sealed = _date(temporary, None if old is None else old.st_mtime_ns)
+        written = signature(os.stat(temporary))
+        if over is not UNSEEN and look(target) != over:
+            raise FileChangedError(target)
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-    now = _status(target)  # renaming changed the ctime
-    return signature(now if now is not None and now.st_ino == written.st_ino else written)
+    if durable:
+        _sync_folders(folder, all_above=old is None)
+    now = look(target)  # renaming changed the ctime
+    untouched = now is not None and now[:4] == written[:4]
+    return Written(now if now is not None and untouched else written, sealed and untouched)
 
 
-def _make_folder(target: Path) -> None:
+def _write_new(path: str, parts: Sequence[Part], durable: bool) -> None:
+    with FileIO(path, "xb") as file:
+        for part in parts:
+            with memoryview(part) as view:
+                done = 0
+                while done < len(view):  # the system may take less than it is given
+                    done += file.write(view[done:])
+        if durable:
+            _sync(file.fileno())
+
+
+def _sync(descriptor: int) -> None:
+    full = getattr(fcntl, "F_FULLFSYNC", None)  # macOS: fsync alone does not reach the disk there
+    if full is None:
+        os.fsync(descriptor)
+    else:
+        fcntl.fcntl(descriptor, full)
+
+
+def _sync_folders(folder: str, *, all_above: bool) -> None:
+    """Make a rename last, and for a new file also the folders, which may be new themselves."""
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    above = [str(parent) for parent in Path(folder).parents] if all_above else []
+    for place in (folder, *above):
+        try:
+            descriptor = os.open(place, os.O_RDONLY)
+        except OSError:
+            if place == folder:
+                raise
+            continue  # not readable for this user, hence not made by it
+        try:
+            _sync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _make_folder(folder: str) -> None:
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(folder, exist_ok=True)
     except FileExistsError as error:
-        raise NotADirectoryError(errno.ENOTDIR, f"{target.parent} is no folder", str(target)) from error
+        raise NotADirectoryError(errno.ENOTDIR, f"{folder} is no folder", folder) from error
 
 
-def _make_later(path: Path, than: int) -> None:
-    """Move a file's mtime above another's, by as little as the file system can tell apart."""
-    for step in (0, 1, 10_000_000, 2_000_000_000):
-        if os.stat(path).st_mtime_ns > than:
-            return
+def _date(path: str, than: int | None) -> bool:
+    """Give a new file a time above another's; return whether it is one that no later write can have.
+
+    The system dates a write with the current tick of its clock, or later. A nanosecond earlier is a time that has
+    passed, unless the file system cannot keep such a time.
+    """
+    written = os.stat(path).st_mtime_ns
+    if than is None or than < written - 1:
+        os.utime(path, ns=(written - 1, written - 1))
+        if os.stat(path).st_mtime_ns == written - 1:
+            return True
+    for step in (0, 1, 10_000_000, 2_000_000_000):  # by as little as the file system can tell apart
+        if than is None or os.stat(path).st_mtime_ns > than:
+            break
         os.utime(path, ns=(than + step, than + step))
+    return False
 
 
-def exclusively(path: Path, action: Callable[[], _T]) -> _T:
+def exclusively(target: Target, action: Callable[[], _T]) -> _T:
     """Do something to a file while no other thread or process does, and return what it gives.
 
     Not reentrant: the action must not call this for the same file. It is no context manager, so that an interrupt
@@ -140,28 +231,49 @@ def exclusively(path: Path, action: Callable[[], _T]) -> _T:
     Raises:
         OSError: The folder or the lock file cannot be made, or the file system knows no locks.
     """
-    target = os.path.realpath(path)
     with _guard:
         lock = _thread_locks.setdefault(target, threading.Lock())
     with lock:
-        _make_folder(Path(target))
         if fcntl is None:
+            _make_folder(os.path.dirname(target))
             with _file_lock(f"{target}.lock"):
+                _clean(target, None)
                 return action()
-        with _open_lock(f"{target}.lock") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            try:
-                _sweep(target)
-                return action()
-            finally:
-                fcntl.flock(file, fcntl.LOCK_UN)  # closing would not do when a fork has copied the descriptor
+        while True:
+            with _open_lock(f"{target}.lock") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                try:
+                    if _is_at(file, f"{target}.lock"):
+                        _held[target] = file
+                        _clean(target, file)
+                        return action()
+                finally:
+                    _held.pop(target, None)
+                    fcntl.flock(file, fcntl.LOCK_UN)  # closing would not do when a fork has copied the descriptor
 
 
-def _open_lock(path: str) -> Any:
+def _open_lock(path: str) -> FileIO:
     try:
-        return open(path, "ab")
+        return _open_for_notes(path)
+    except (FileNotFoundError, NotADirectoryError):
+        _make_folder(os.path.dirname(path))
+        return _open_for_notes(path)
     except PermissionError:
-        return open(path, "rb")  # another user's lock file: it can be locked all the same
+        with suppress(FileNotFoundError):
+            return FileIO(path, "rb")  # another user's lock file: it can be locked all the same
+        raise
+
+
+def _open_for_notes(path: str) -> FileIO:
+    return FileIO(path, "r+b", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o666))
+
+
+def _is_at(file: FileIO, path: str) -> bool:
+    """Whether the lock file is still the one at its place: somebody may have deleted it while this writer waited."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _file_lock(path: str) -> AbstractContextManager[object]:
@@ -171,16 +283,36 @@ def _file_lock(path: str) -> AbstractContextManager[object]:
     return lock
 
 
-def _sweep(target: str) -> None:
-    """Remove, once in a process, the temporary files of writers that were killed; the caller holds the lock."""
-    if target in _swept:
-        return
+def _temporary_name(name: str) -> str:
+    return f".{name}.{os.urandom(6).hex()}.tmp"
+
+
+def _is_temporary(name: str, of: str) -> bool:
+    return re.fullmatch(re.escape(f".{of}.") + r"[0-9a-f]{12}\.tmp", name) is not None
+
+
+def _note(target: str, temporary: str) -> None:
+    """Write down the name of the temporary file that is about to be made, if the caller holds the lock."""
+    lock = _held.get(target)
+    if lock is not None and lock.writable():
+        os.pwrite(lock.fileno(), os.fsencode(os.path.basename(temporary)), 0)
+
+
+def _clean(target: str, lock: FileIO | None) -> None:
+    """Remove the temporary files of writers that were killed; the caller holds the lock.
+
+    The last writer's is named in the lock file. The whole folder is looked through once in a process, and whenever
+    the lock file cannot be relied on.
+    """
     folder, name = os.path.split(target)
-    pattern = re.compile(re.escape(f".{name}.") + r"[0-9a-f]{12}\.tmp")
-    for entry in os.listdir(folder):
-        if pattern.fullmatch(entry):
-            with suppress(OSError):
-                os.unlink(os.path.join(folder, entry))
+    noted = os.fsdecode(os.pread(lock.fileno(), 4096, 0)) if lock is not None and lock.writable() else ""
+    if target in _swept and _is_temporary(noted, name):
+        left = [noted]
+    else:
+        left = [entry for entry in os.listdir(folder) if _is_temporary(entry, name)]
+    for entry in left:
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, entry))
     _swept.add(target)
 
 
@@ -192,14 +324,14 @@ def described(error: OSError, message: str, path: Path) -> OSError:
     return told
 
 
-def _status(path: Path) -> os.stat_result | None:
+def _status(path: str | Path) -> os.stat_result | None:
     try:
-        return _regular(path.stat(), path)
+        return _regular(os.stat(path), path)
     except FileNotFoundError:
         return None
 
 
-def _regular(status: os.stat_result, path: Path) -> os.stat_result:
+def _regular(status: os.stat_result, path: str | Path) -> os.stat_result:
     """Refuse folders, pipes and devices, which cannot be read or replaced as a file."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
@@ -213,6 +345,7 @@ def _after_fork_in_child() -> None:
     global _guard
     _guard = threading.Lock()
     _thread_locks.clear()
+    _held.clear()
 
 
 if hasattr(os, "register_at_fork"):

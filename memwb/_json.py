@@ -21,6 +21,7 @@ import orjson
 MAX_DEPTH = 100
 """How deep lists and dicts may nest in metadata, the metadata itself counted."""
 
+_BLOCK = 1 << 18
 _DIGITS_TO_0 = bytes.maketrans(b"0123456789", b"0000000000")
 # In indented JSON a bare value follows the blanks of its line or a key. null may have been NaN, and floats with an
 # exponent, or small or large enough to need one, are where the two writers differ.
@@ -84,14 +85,26 @@ def _by_orjson(value: Any) -> bytes | None:
     return None if _MAY_DIFFER.search(data) else data
 
 
-def loads(data: bytes) -> Any:
+loads_plain = orjson.loads
+"""Reads what :func:`is_plain` says can be read this way, and parts of it; else it may change integers. A ValueError
+tells of damage without saying where."""
+
+
+def is_plain(data: bytes | bytearray) -> bool:
+    """Whether the data, if it is JSON at all, holds no integer beyond 64 bits."""
+    starts = range(0, len(data), _BLOCK)
+    blocks = (data[max(0, start - 18) : start + _BLOCK].translate(_DIGITS_TO_0) for start in starts)
+    return not any(b"0" * 19 in block for block in blocks) or not _may_exceed_64_bits(data)
+
+
+def loads(data: bytes | bytearray) -> Any:
     """Read JSON in UTF-8, with or without a byte order mark; integers of any size stay exact.
 
     Raises:
         NotJsonError: Not UTF-8, not JSON, or nested too deep; NaN, infinity and lone surrogates included. ``place``
             counts lines, columns and the records of a list from 1, bytes from 0.
     """
-    if not _may_exceed_64_bits(data):
+    if is_plain(data):
         try:
             return orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -116,7 +129,7 @@ def _check_read(value: Any) -> None:
             raise NotJsonError(f"record {number}{', ' + _path(keys) if keys else ''}", cause)
 
 
-def _may_exceed_64_bits(data: bytes) -> bool:
+def _may_exceed_64_bits(data: bytes | bytearray) -> bool:
     """Whether a number of 19 digits or more may stand in the data; digits inside texts only cost time."""
     zeros = data.translate(_DIGITS_TO_0)  # then one search for a fixed text, far faster than a pattern
     start = zeros.find(b"0" * 19)

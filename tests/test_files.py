@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memwb import _files
-from memwb._files import exclusively, expand, look, read, replace, safe_name
+from memwb._files import exclusively, expand, look, read, replace, resolve, safe_name
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_a_folder_and_a_pipe_are_refused_on_every_way(tmp_path: Path) -> None:
 
 def test_a_replacement_makes_folders_and_leaves_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "a.json"
-    signature = replace(path, b"one")
-    assert read(path) == (b"one", signature)
+    written = replace(path, b"one")
+    assert read(path) == (b"one", written.signature)
     assert os.listdir(path.parent) == ["a.json"]
 
 
@@ -85,7 +85,7 @@ def test_a_replacement_goes_to_the_target_of_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "real" / "a")
-    replace(link, b"one")
+    replace(resolve(link), b"one")
     assert link.is_symlink()
     assert (tmp_path / "real" / "a").read_bytes() == b"one"
     assert os.listdir(tmp_path / "real") == ["a"]
@@ -168,7 +168,8 @@ def test_the_lock_lets_threads_in_one_at_a_time(tmp_path: Path) -> None:
 
 def test_a_link_and_its_target_have_one_lock(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "a")
-    exclusively(tmp_path / "link", lambda: None)
+    assert resolve(tmp_path / "link") == str(tmp_path / "a")
+    exclusively(resolve(tmp_path / "link"), lambda: None)
     exclusively(tmp_path / "a", lambda: None)
     assert sorted(os.listdir(tmp_path)) == ["a.lock", "link"]
 

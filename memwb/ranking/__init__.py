@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from .index import Index, order_of
 from .overlap import overlap, rank
 from .stopwords import STOP_WORDS, STOP_WORDS_NAME
-from .tokens import Tokenizer, tokenize
+from .tokens import Tokenizer, padded, tokenize
 
-__all__ = ["STOP_WORDS", "STOP_WORDS_NAME", "Tokenizer", "overlap", "rank", "tokenize"]
+__all__ = [
+    "STOP_WORDS",
+    "STOP_WORDS_NAME",
+    "Index",
+    "Tokenizer",
+    "order_of",
+    "overlap",
+    "padded",
+    "rank",
+    "tokenize",
+]

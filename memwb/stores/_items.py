@@ -12,7 +12,8 @@ from .._time import Clock, IdFactory, parse_stamp, stamp
 from ..catalog import Record
 from ..errors import ConfigError, DuplicateEntryError
 from ..memory.settings import refuse_unknown
-from ._records import PREFIX, Contents, RawRecord, next_time
+from ._records import PREFIX, Contents, next_time
+from ._table import RawRecord
 
 ITEM_KEYS = ("content", "metadata", "id", "createdAt")
 
@@ -155,7 +156,7 @@ def new_records(
     Raises:
         DuplicateEntryError: A given id is taken, by a record or by an earlier entry.
     """
-    taken = _with_given_ids(entries, contents, where)
+    taken = _Taken(entries, contents, where)
     texts: dict[str, str] = {}
     results: list[TestMemoryAddResult] = []
     records: list[RawRecord] = []
@@ -165,39 +166,54 @@ def new_records(
         if known is not None:
             results.append(TestMemoryAddResult(known, deduplicated=True))
             continue
-        id = entry.id or sources.id(taken, len(taken) + 1, where)
-        taken.add(id)
+        id = entry.id or taken.new(sources)
         texts[text] = id
         record: RawRecord = {"id": id, "content": entry.content, "createdAt": entry.created_at}
         if entry.metadata is not None:
             record["metadata"] = entry.metadata
         records.append(record)
         results.append(TestMemoryAddResult(id))
-    _give_times(records, contents.latest, sources)
+    if any(record["createdAt"] is None for record in records):
+        _give_times(records, contents.latest, sources)
     return results, records
 
 
-def _with_given_ids(entries: Sequence[Draft], contents: Contents, where: str) -> set[str]:
-    """Return all ids there are with those that the entries bring along, none of which may be taken."""
-    taken = set(contents.ids)
-    for entry in entries:
-        if entry.id is not None:
-            if entry.id in taken:
-                raise DuplicateEntryError(entry.id, where)
-            taken.add(entry.id)
-    return taken
+class _Taken:
+    """The ids that a new record cannot have: those of the records and those that the entries bring along."""
+
+    def __init__(self, entries: Sequence[Draft], contents: Contents, where: str) -> None:
+        self._contents, self._where = contents, where
+        self._own: set[str] = set()
+        for entry in entries:
+            if entry.id is not None:
+                if entry.id in self:
+                    raise DuplicateEntryError(entry.id, where)
+                self._own.add(entry.id)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._own or (isinstance(id, str) and self._contents.place_of_id(id) is not None)
+
+    def new(self, sources: Sources) -> str:
+        """Return a new id, taken from now on."""
+        id = sources.id(self, len(self._contents) + len(self._own) + 1, self._where)
+        self._own.add(id)
+        return id
+
+
+def known(entry: Draft, contents: Contents) -> TestMemoryAddResult | None:
+    """Return the result for an entry whose text the contents hold already."""
+    id = _holder(entry.content.strip(), contents)
+    return None if id is None else TestMemoryAddResult(id, deduplicated=True)
 
 
 def _holder(text: str, contents: Contents) -> str | None:
-    position = contents.texts.get(text)
-    return None if position is None else str(contents.records[position]["id"])
+    place = contents.holder(text)
+    return None if place is None else contents.id(place)
 
 
 def _give_times(records: list[RawRecord], latest: datetime | None, sources: Sources) -> None:
     """Date the records that have no time yet: rising, later than all before them, the last one now if possible."""
     to_come = sum(record["createdAt"] is None for record in records)
-    if not to_come:
-        return
     now = sources.now()
     for record in records:
         if record["createdAt"] is None:

@@ -15,24 +15,38 @@ from ._records import PREFIX, Contents, damaged, parse
 
 _T = TypeVar("_T")
 
+Edit = Callable[[Contents], tuple[_T, Contents | None]]
+"""Takes what a store holds; gives a result, and what the store is to hold from now on, or None: no change."""
+
 _SETTLED_NS = 2_000_000_000
 """A file that changed less than this before a look may change again without its times showing it."""
 
+_TRIES = 50
+"""How often a write begins again because a program that takes no lock changed the file meanwhile."""
+
 
 class _Seen(NamedTuple):
-    """What the last look at the file found; ``data`` is None once the signature alone proves it unchanged."""
+    """What the last look at the file found.
 
-    signature: _files.Signature
+    Attributes:
+        signature: The file's, or None where there is no file.
+        contents: What it holds.
+        proven: Whether an equal signature proves the file unchanged; else its bytes are compared.
+    """
+
+    signature: _files.Signature | None
     contents: Contents
-    data: bytes | None
+    proven: bool
 
 
 class RecordFile:
     """A JSON file of records. Every look sees what is in the file then; it is parsed again only after a change."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, durable: bool = False) -> None:
         self.path = path
-        self._seen: _Seen | None = None
+        self._durable = durable
+        self._name = str(path)
+        self._seen = _Seen(None, Contents(), proven=True)
         self._warned: set[str] = set()
 
     def contents(self) -> Contents:
@@ -42,66 +56,99 @@ class RecordFile:
             DamagedFileError: It is no list of valid records.
             OSError: It could not be read; the message names the file.
         """
+        return self._looked().contents
+
+    def change(self, edit: Edit[_T]) -> _T:
+        """Change the contents while no other thread, store or process that uses memwb does; return the edit's result.
+
+        The file is replaced whole or not at all. Where a program that takes no lock changes it meanwhile, the edit is
+        done again with the new contents.
+
+        Raises:
+            DamagedFileError: The file is no list of valid records, or holds what cannot be written: lists and objects
+                that nest too deep.
+            OSError: It could not be read or written; the message names the file.
+        """
+        try:
+            target = _files.resolve(self._name)
+            return _files.exclusively(target, lambda: self._changed(edit, target))
+        except OSError as error:
+            raise self._described(error, "write", " (its lock could not be taken)") from error
+
+    def damage(self) -> list[tuple[str, str, str]]:
+        """Return ``(file, place, reason)`` for what the last look found odd, though readable."""
+        return [
+            (self._name, f"record {later + 1}", f"the id {id!r} is that of record {first + 1} too")
+            for id, first, later in self._seen.contents.repeated_ids()
+        ]
+
+    def read(self) -> bytes | None:
+        """Return the file's bytes, whatever they are; None where there is no file."""
+        try:
+            found = _files.read(self._name)
+        except OSError as error:
+            raise self._described(error, "read") from error
+        return None if found is None else found[0]
+
+    def _changed(self, edit: Edit[_T], target: _files.Target) -> _T:
+        for _ in range(_TRIES):
+            before = self._looked()
+            result, after = edit(before.contents)
+            if after is None:
+                return result
+            try:
+                self._write(before, after, target)
+            except _files.FileChangedError:
+                continue
+            return result
+        message = "another program, which takes no lock, keeps changing it"
+        raise self._described(OSError(message), "write")
+
+    def _write(self, before: _Seen, after: Contents, target: _files.Target) -> None:
+        parts = after.parts()
+        try:
+            written = _files.replace(target, parts, durable=self._durable, over=before.signature)
+        except OSError as error:
+            raise self._described(error, "write") from error
+        self._seen = _Seen(written.signature, after, written.sealed)
+
+    def _looked(self) -> _Seen:
         try:
             return self._look()
         except OSError as error:
             raise self._described(error, "read") from error
 
-    def exclusively(self, action: Callable[[], _T]) -> _T:
-        """Do something while no other thread, store or process that uses memwb changes the file."""
-        try:
-            return _files.exclusively(self.path, action)
-        except OSError as error:
-            raise self._described(error, "write", " (its lock could not be taken)") from error
-
-    def write(self, contents: Contents) -> None:
-        """Replace the file, whole or not at all; called inside :meth:`exclusively`.
-
-        Raises:
-            DamagedFileError: It holds what can be read but not written: lists and objects that nest too deep.
-            OSError: It could not be written; the message names the file.
-        """
-        try:
-            data = _json.dumps(list(contents.records))
-            signature = _files.replace(self.path, data)
-        except _json.NotJsonError as error:
-            raise damaged(self.path, error.place, error.cause) from error
-        except OSError as error:
-            raise self._described(error, "write") from error
-        self._seen = _Seen(signature, contents, data)
-
-    def damage(self) -> list[tuple[str, str, str]]:
-        """Return ``(file, place, reason)`` for what the last look found odd, though readable."""
-        repeated = self._seen.contents.repeated_ids() if self._seen is not None else []
-        return [
-            (str(self.path), f"record {later + 1}", f"the id {id!r} is that of record {first + 1} too")
-            for id, first, later in repeated
-        ]
-
-    def _look(self) -> Contents:
+    def _look(self) -> _Seen:
         seen = self._seen
-        if seen is not None and seen.data is None and _files.look(self.path) == seen.signature:
-            return seen.contents
-        self._seen = self._load(seen)
-        self._warn_once()
-        return self._seen.contents if self._seen is not None else Contents()
+        if not seen.proven or _files.look(self._name) != seen.signature:
+            self._seen = seen = self._load(seen)
+            self._warn_once()
+        return seen
 
-    def _load(self, seen: _Seen | None) -> _Seen | None:
+    def _load(self, seen: _Seen) -> _Seen:
         now = time.time_ns()
         data = None
-        while (found := _files.read(self.path)) is not None:
+        while (found := _files.read(self._name)) is not None:
             before, (data, signature) = data, found
             try:
-                contents = seen.contents if seen is not None and seen.data == data else parse(data, self.path)
+                contents = self._parsed(data, seen.contents)
             except DamagedFileError:
                 if data == before:
                     raise
                 continue  # a foreign writer may have been half-way: damaged is what reads so twice
             settled = all(now - changed >= _SETTLED_NS for changed in signature[3:])
-            return _Seen(signature, contents, None if settled else data)
-        return None
+            return _Seen(signature, contents, settled)
+        return _Seen(None, Contents(), proven=True)
+
+    def _parsed(self, data: bytes, known: Contents) -> Contents:
+        if known.is_file(data):
+            return known
+        grown = known.grown_to(data)
+        return parse(data, self.path) if grown is None else grown
 
     def _warn_once(self) -> None:
+        if not self._seen.contents.has_repeated_ids:
+            return
         for file, place, reason in self.damage():
             if reason not in self._warned:
                 self._warned.add(reason)
@@ -127,15 +174,27 @@ class RecordList:
         """Return what is held."""
         return self._contents
 
-    def exclusively(self, action: Callable[[], _T]) -> _T:
-        """Do something while no other thread changes the records."""
+    def change(self, edit: Edit[_T]) -> _T:
+        """Change what is held while no other thread does; return the edit's result."""
         with self._lock:
-            return action()
-
-    def write(self, contents: Contents) -> None:
-        """Hold these from now on."""
-        self._contents = contents
+            result, after = edit(self._contents)
+            if after is not None:
+                self._contents = after
+            return result
 
     def damage(self) -> list[tuple[str, str, str]]:
         """Return an empty list: only a file can be damaged."""
         return []
+
+
+def writable(contents: Contents, path: Path | None) -> Contents:
+    """Return the same contents in the form in which they are written.
+
+    Raises:
+        DamagedFileError: They hold what can be read but not written: lists and objects that nest too deep.
+    """
+    try:
+        return contents.written_anew()
+    except _json.NotJsonError as error:
+        assert path is not None  # what a store in memory holds can always be written
+        raise damaged(path, error.place, error.cause) from error

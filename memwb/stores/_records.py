@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from array import array
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -12,71 +14,183 @@ from .. import _json
 from .._time import parse_stamp
 from ..catalog import Record
 from ..errors import DamagedFileError
+from ._table import Columns, RawRecord, Table, cut
 
 PREFIX = "TestMemoryStore: "
-
-RawRecord = dict[str, Any]
-"""A record as it stands in the file: id, content, createdAt, metadata where there is some, and foreign fields."""
 
 _MILLISECOND = timedelta(milliseconds=1)
 
 
 class Contents:
-    """What a store holds at one moment. Never changed: a write makes another one.
+    """What a store holds at one moment: the first rows of a table. Never changed: a write makes another one.
+
+    Records are counted from 0, in the order of adding.
 
     Attributes:
-        records: The records in the order of adding. Whoever hands one out copies it first.
+        table: Where they are; later contents may share it.
+        size: How many records there are.
+        source: The bytes of the file that they were read from, where that has another layout than the documented one.
     """
 
-    def __init__(self, records: Sequence[RawRecord] = ()) -> None:
-        self.records = records
+    def __init__(self, table: Table | None = None, size: int = 0, source: bytes | None = None) -> None:
+        self.table, self.size, self.source = table or Table(), size, source
+        self._sorted: dict[tuple[str, bool], array[int]] = {}
 
-    @cached_property
-    def ids(self) -> dict[str, int]:
-        """The position of the first record with each id."""
-        return _first_positions(record["id"] for record in self.records)
+    @classmethod
+    def of(cls, records: Sequence[RawRecord]) -> Contents:
+        """Return contents with these records.
 
-    @cached_property
-    def texts(self) -> dict[str, int]:
-        """The position of the first record with each content, blanks around it left out."""
-        return _first_positions(record["content"].strip() for record in self.records)
+        Raises:
+            NotJsonError: They hold what JSON cannot, or nest too deep.
+        """
+        return cls().extended(records)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def contents(self) -> list[str]:
+        """The content of each record; the list may go on with those of later contents."""
+        return self.table.contents
+
+    def id(self, place: int) -> str:
+        """Return a record's id."""
+        return self.table.ids[place]
+
+    def records(self, places: Iterable[int]) -> list[RawRecord]:
+        """Return new copies of records.
+
+        Raises:
+            NotJsonError: One nests too deep to be read by itself.
+        """
+        return self.table.records(places)
+
+    def place_of_id(self, id: str) -> int | None:
+        """Return the place of the first record with this id, or None."""
+        return self.table.place_of_id(id, self.size)
+
+    def places_of_id(self, id: str) -> list[int]:
+        """Return the places of all records with this id."""
+        if not self.has_repeated_ids:
+            place = self.place_of_id(id)
+            return [] if place is None else [place]
+        return [place for place, other in enumerate(self.table.ids[: self.size]) if other == id]
+
+    def holder(self, text: str) -> int | None:
+        """Return the place of the first record with this content, blanks around it left out, or None."""
+        return self.table.place_of_text(text, self.size)
 
     @cached_property
     def latest(self) -> datetime | None:
         """The latest time of all records; what is no time does not count."""
-        times = (created_at(record) for record in self.records)
-        return max((time for time in times if time is not None), default=None)
+        times = self.table.times[: self.size]
+        try:
+            latest = max(map(datetime.fromisoformat, times), default=None)
+        except (ValueError, TypeError):  # some are no times, or some have a zone and some have none
+            latest = None
+        if latest is None or latest.tzinfo is None:
+            return max(filter(None, map(_time_of, times)), default=None)
+        return latest.astimezone(UTC)
 
-    def extended(self, added: Sequence[RawRecord]) -> Contents:
-        """Return the contents with records added at the end."""
-        new = Contents([*self.records, *added])
-        tail = Contents(added)
-        new.__dict__["ids"] = _joined(self.ids, tail.ids, len(self.records))
-        new.__dict__["texts"] = _joined(self.texts, tail.texts, len(self.records))
-        new.__dict__["latest"] = max((time for time in (self.latest, tail.latest) if time is not None), default=None)
-        return new
+    @cached_property
+    def has_repeated_ids(self) -> bool:
+        """Whether two records have one id."""
+        return self.table.distinct_ids(self.size) != self.size
 
     def repeated_ids(self) -> list[tuple[str, int, int]]:
-        """Return ``(id, first position, later position)`` for each record whose id an earlier one has."""
-        if len(self.ids) == len(self.records):
+        """Return ``(id, first place, later place)`` for each record whose id an earlier one has."""
+        if not self.has_repeated_ids:
             return []
-        firsts = self.ids
-        return [
-            (record["id"], firsts[record["id"]], position)
-            for position, record in enumerate(self.records)
-            if firsts[record["id"]] != position
-        ]
+        firsts: dict[str, int] = {}
+        repeated = []
+        for place, id in enumerate(self.table.ids[: self.size]):
+            if (first := firsts.setdefault(id, place)) != place:
+                repeated.append((id, first, place))
+        return repeated
+
+    def column(self, field: str) -> list[str]:
+        """Return the ``content``, ``id`` or ``created_at`` (as text) of each record; the list may go on after them."""
+        return {"content": self.table.contents, "id": self.table.ids, "created_at": self.table.times}[field]
+
+    def sorted_places(self, field: str, descending: bool) -> Sequence[int]:
+        """Return the places of all records sorted by a column; what is equal stays in the order of adding."""
+        places = self._sorted.get((field, descending))
+        if places is None:
+            every = range(self.size)
+            places = array("I", sorted(every, key=self.column(field).__getitem__, reverse=descending))
+            self._sorted[field, descending] = places
+        return places
+
+    # Writing: each of these returns other contents, whose file differs in nothing but what was asked for
+
+    def written_anew(self) -> Contents:
+        """Return these contents as this program writes them: the same records, and the same bytes where they can stay.
+
+        Raises:
+            NotJsonError: A record nests too deep to be written.
+        """
+        if self.source is not None:
+            return Contents(self.table, self.size)
+        return self if self.table.check(self.size) else Contents.of(self.records(range(self.size)))
+
+    def extended(self, records: Sequence[RawRecord]) -> Contents:
+        """Return contents with more records at the end."""
+        if not records:
+            return self
+        text = _json.dumps(list(records))
+        new = self._with(text, _columns(records), exact=_json.is_plain(text), checked=True)
+        if "latest" in self.__dict__:
+            times = (self.latest, *(_time_of(record["createdAt"]) for record in records))
+            new.__dict__["latest"] = max((time for time in times if time is not None), default=None)
+        return new
+
+    def grown_to(self, data: bytes) -> Contents | None:
+        """Return what a file holds to which a foreign program has added records; None where it did anything else."""
+        text = self.table.more_in(data, self.size) if self.size and self.source is None else None
+        more = None if text is None else cut(text)
+        if text is None or more is None:
+            return None
+        columns = more.contents, more.ids, more.times
+        return self._with(text, columns, exact=more.read is _json.loads_plain, checked=False)
+
+    def _with(self, text: bytes, columns: Columns, *, exact: bool, checked: bool) -> Contents:
+        table = self.table if self.table.take(self.size) else self.table.copy(self.size)
+        table.add(text, columns, exact=exact, checked=checked)
+        return Contents(table, self.size + len(columns[0]))
+
+    def replaced(self, place: int, record: RawRecord) -> Contents:
+        """Return contents in which one record is another one, of the same time."""
+        text = _json.dumps([record])
+        table = self.table.replaced(self.size, place, text[len("[\n  ") : -len("\n]")])
+        if not _json.is_plain(text):
+            table.read = _json.loads
+        table.contents[place], table.ids[place] = record["content"], record["id"]
+        if self.table.finder is not None:
+            table.finder = self.table.finder.replaced(place, self.contents[place], record["content"])
+        return Contents(table, self.size)
+
+    def without(self, place: int) -> Contents:
+        """Return contents that lack one record."""
+        if self.size == 1:
+            return Contents()
+        table = self.table.replaced(self.size, place, None)
+        if self.table.finder is not None:
+            table.finder = self.table.finder.without(place, self.contents[place])
+        return Contents(table, self.size - 1)
+
+    # Bytes
+
+    def parts(self) -> list[bytes | memoryview]:
+        """Return the bytes of a file with these records."""
+        return self.table.parts(self.size)
+
+    def is_file(self, data: bytes) -> bool:
+        """Whether a file with these bytes is the one that these contents were read from, or written to."""
+        return data == self.source if self.source is not None else self.table.is_file(data, self.size)
 
 
-def _first_positions(keys: Iterable[str]) -> dict[str, int]:
-    positions: dict[str, int] = {}
-    for position, key in enumerate(keys):
-        positions.setdefault(key, position)
-    return positions
-
-
-def _joined(first: dict[str, int], second: dict[str, int], offset: int) -> dict[str, int]:
-    return {**{key: position + offset for key, position in second.items() if key not in first}, **first}
+def _columns(records: Sequence[RawRecord]) -> Columns:
+    return tuple([record[key] for record in records] for key in ("content", "id", "createdAt"))  # type: ignore[return-value]
 
 
 def parse(data: bytes, path: Path) -> Contents:
@@ -85,17 +199,33 @@ def parse(data: bytes, path: Path) -> Contents:
     Raises:
         DamagedFileError: They are no list of valid records.
     """
-    if data in (b"", b"\xef\xbb\xbf"):
-        return Contents()
+    table = cut(data)
+    if table is not None:
+        return Contents(table, len(table.ends))
     try:
-        value = _json.loads(data)
+        records = _checked(data, path)
+        contents = Contents.of(records)
     except _json.NotJsonError as error:
         raise damaged(path, error.place, error.cause) from error
+    contents.source = data
+    return contents
+
+
+def _checked(data: bytes, path: Path) -> list[RawRecord]:
+    if data in (b"", b"\xef\xbb\xbf"):
+        return []
+    collecting = gc.isenabled()
+    gc.disable()  # it would go through all these new objects over and over, and find nothing
+    try:
+        value = _json.loads(data)
+    finally:
+        if collecting:
+            gc.enable()
     if not isinstance(value, list):
         raise damaged(path, "", f"expected a JSON array of records, found {_kind(value)}")
     for number, record in enumerate(value, 1):
         _check(record, number, path)
-    return Contents(value)
+    return value
 
 
 def _check(record: Any, number: int, path: Path) -> None:
@@ -126,17 +256,18 @@ def damaged(path: Path, place: str, cause: str) -> DamagedFileError:
     )
 
 
-def created_at(record: RawRecord) -> datetime | None:
-    """Return a record's time, or None where it is no time."""
+def _time_of(text: str) -> datetime | None:
+    """Return a record's time, or None where the text is none."""
     try:
-        return parse_stamp(record["createdAt"])
+        return parse_stamp(text)
     except ValueError:
         return None
 
 
-def as_record(record: RawRecord, store: str, metadata: dict[str, Any] | None) -> Record:
-    """Return a record for a person to browse, with a copy of its metadata."""
-    return Record(record["id"], record["content"], created_at(record), store=store, metadata=metadata)
+def as_record(record: RawRecord, store: str) -> Record:
+    """Return a record for a person to browse, taking over its metadata."""
+    created_at = _time_of(record["createdAt"])
+    return Record(record["id"], record["content"], created_at, store=store, metadata=record.get("metadata"))
 
 
 def next_time(latest: datetime | None, now: datetime, still_to_come: int = 0) -> datetime:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from .. import _time
-from .._json import TOO_DEEP, copied
+from .._json import NotJsonError
 from ..catalog import Record
 from ..errors import ConfigError
 from ..memory.settings import at_least_one, refuse_unknown
 from ..memory.types import RELEVANCE_SCORE, MemoryEntry, MemoryStore, Metadata, SearchOptions, identified
-from ..ranking import Tokenizer, rank, tokenize
+from ..ranking import Index, Tokenizer, tokenize
 from ._config import TestMemoryStoreConfig, check_config, file_of
-from ._items import Draft, Sources, TestMemoryAddResult, checked_metadata, checked_text, drafts, new_records
-from ._record_file import RecordFile, RecordList
+from ._finder import Finder
+from ._items import Draft, Sources, TestMemoryAddResult, checked_metadata, checked_text, drafts, known, new_records
+from ._listing import folded_where, matching, ordered, sort_key
+from ._record_file import RecordFile, RecordList, writable
 from ._records import PREFIX, Contents, as_record, damaged
+from ._table import RawRecord
 from .protocols import BulkItem
 
 if TYPE_CHECKING:
@@ -24,8 +27,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_SEARCH_RESULTS = 10
 """Entries that a search returns where neither the call nor the store says."""
-
-_SORTS = ("created_at", "content", "id")
 
 
 class TestMemoryStore(MemoryStore):
@@ -112,7 +113,7 @@ class TestMemoryStore(MemoryStore):
         config["persist"] = False
         store = cls(**config)
         _, new = new_records(drafts(records), Contents(), store._sources, store._where, deduplicate=False)
-        store._records.write(Contents(new))
+        store._records.change(lambda nothing: (None, nothing.extended(new)))
         return store
 
     def __repr__(self) -> str:
@@ -143,12 +144,18 @@ class TestMemoryStore(MemoryStore):
             OSError: The file cannot be read.
         """
         limit = self._limit(options)
-        contents, ranking = self._ranked(query)
-        return [self._entry(contents, position, score) for position, score in ranking[:limit]]
+        tokens = self._tokens(query)
+        if not tokens:
+            return []
+        contents = self._records.contents()
+        hits = self._index(contents, tokens).top(tokens, limit)
+        records = self._read(contents, [place for place, _ in hits])
+        return [_entry(record, score) for record, (_, score) in zip(records, hits, strict=True)]
 
     async def count_matches(self, query: str) -> int:
         """Return how many entries share a word with the query: what :meth:`search` finds without any limit."""
-        return len(self._ranked(query)[1])
+        tokens = self._tokens(query)
+        return self._index(self._records.contents(), tokens).count(tokens) if tokens else 0
 
     async def add(self, content: str, metadata: Metadata | None = None) -> TestMemoryAddResult:
         """Store a text, unless an entry holds it already (blanks around it do not count).
@@ -165,7 +172,8 @@ class TestMemoryStore(MemoryStore):
             OSError: The file cannot be written. Nothing was stored.
         """
         self._require_writable("add")
-        return self._write([Draft(checked_text(content), checked_metadata(metadata))])[0]
+        entry = Draft(checked_text(content), checked_metadata(metadata))
+        return known(entry, self._records.contents()) or self._write([entry])[0]
 
     async def add_many(self, items: Iterable[str | BulkItem | Record]) -> list[TestMemoryAddResult]:
         """Store many texts in one write: all of them or, when one is refused, none.
@@ -191,7 +199,9 @@ class TestMemoryStore(MemoryStore):
 
     async def count(self, where: str = "") -> int:
         """Return how many records there are, or how many hold ``where`` in their content, whatever the case."""
-        return len(self._matching(self._records.contents(), where))
+        folded = folded_where(where)
+        contents = self._records.contents()
+        return len(matching(contents, folded)) if folded else len(contents)
 
     async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> list[Record]:
         """Return some of the records, in the order of adding or sorted.
@@ -208,18 +218,16 @@ class TestMemoryStore(MemoryStore):
         if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
             raise ConfigError(f"{PREFIX}offset is {offset!r}; it must be a whole number, at least 0.", key="offset")
         at_least_one(limit, f"{PREFIX}limit", "limit")
+        key, folded = sort_key(sort), folded_where(where)
         contents = self._records.contents()
-        positions = self._matching(contents, where)
-        if sort is not None:
-            field = {"created_at": "createdAt"}.get(key := _sort_key(sort), key)
-            positions.sort(key=lambda position: contents.records[position][field], reverse=sort.startswith("-"))
-        return [self._record(contents, position) for position in positions[offset : offset + limit]]
+        places = ordered(contents, key, matching(contents, folded) if folded else None)
+        return [as_record(record, self.name) for record in self._read(contents, places[offset : offset + limit])]
 
     async def get(self, id: str) -> Record | None:
         """Return the record with this id, the first one where several have it, or None."""
         contents = self._records.contents()
-        position = contents.ids.get(id)
-        return None if position is None else self._record(contents, position)
+        place = contents.place_of_id(id)
+        return None if place is None else as_record(self._read(contents, [place])[0], self.name)
 
     def _limit(self, options: SearchOptions | None) -> int:
         given = options or {}
@@ -229,40 +237,23 @@ class TestMemoryStore(MemoryStore):
             at_least_one(limit, f"{PREFIX}max_search_results", "max_search_results")
         return limit or self.max_search_results or DEFAULT_MAX_SEARCH_RESULTS
 
-    def _ranked(self, query: str) -> tuple[Contents, list[tuple[int, int]]]:
-        """Return the contents and the ``(position, score)`` of all that match, best first."""
+    def _tokens(self, query: str) -> set[str]:
         if not isinstance(query, str):
             raise ConfigError(f"{PREFIX}query must be a text, not {query!r:.80}.", key="query", value=query)
-        tokens = set(self.tokenizer(query))
-        if not tokens:
-            return Contents(), []
-        contents = self._records.contents()
-        documents = ((self.tokenizer(record["content"]), record["createdAt"]) for record in contents.records)
-        return contents, rank(tokens, documents)
+        return set(self.tokenizer(query))
 
-    def _entry(self, contents: Contents, position: int, score: int) -> MemoryEntry:
-        record = contents.records[position]
-        metadata = {**(self._metadata(contents, position) or {}), RELEVANCE_SCORE: score}
-        return identified(MemoryEntry(record["content"], metadata=metadata), record["id"])
+    def _index(self, contents: Contents, tokens: set[str]) -> Index:
+        finder = contents.table.finder
+        if finder is None or finder.tokenizer is not self.tokenizer:
+            finder = contents.table.finder = Finder(self.tokenizer)
+        return finder.index(contents, tokens)
 
-    def _record(self, contents: Contents, position: int) -> Record:
-        return as_record(contents.records[position], self.name, self._metadata(contents, position))
-
-    def _metadata(self, contents: Contents, position: int) -> dict[str, Any] | None:
-        """Return a copy of a record's metadata."""
+    def _read(self, contents: Contents, places: Sequence[int]) -> list[RawRecord]:
         try:
-            metadata: dict[str, Any] | None = copied(contents.records[position].get("metadata"))
-        except RecursionError:
+            return contents.records(places)
+        except NotJsonError as error:  # one nests too deep to be read by itself
             assert self.path is not None  # what add takes is never that deep
-            raise damaged(self.path, f"record {position + 1}, metadata", TOO_DEEP) from None
-        return metadata
-
-    def _matching(self, contents: Contents, where: str) -> list[int]:
-        if not isinstance(where, str):
-            raise ConfigError(f"{PREFIX}where must be a text, not {where!r:.80}.", key="where", value=where)
-        folded = where.casefold()
-        records = enumerate(contents.records)
-        return [position for position, record in records if not folded or folded in record["content"].casefold()]
+            raise damaged(self.path, error.place, error.cause) from error
 
     def _require_writable(self, method: str) -> None:
         if not self.writable:
@@ -270,20 +261,14 @@ class TestMemoryStore(MemoryStore):
             raise ConfigError(message, key="writable", value=self.writable)
 
     def _write(self, entries: list[Draft]) -> list[TestMemoryAddResult]:
-        def write() -> list[TestMemoryAddResult]:
-            contents = self._records.contents()
+        def add(contents: Contents) -> tuple[list[TestMemoryAddResult], Contents | None]:
             results, new = new_records(entries, contents, self._sources, self._where)
-            if new:
-                self._records.write(contents.extended(new))
-            return results
+            return results, writable(contents, self.path).extended(new) if new else None
 
-        return self._records.exclusively(write)
+        return self._records.change(add)
 
 
-def _sort_key(sort: object) -> str:
-    key = sort.removeprefix("-") if isinstance(sort, str) else ""
-    if key not in _SORTS:
-        names = ", ".join(map(repr, _SORTS))
-        message = f"{PREFIX}sort is {sort!r}; it must be {names}, one of them with '-' before it, or None."
-        raise ConfigError(message, key="sort", value=sort, allowed=_SORTS)
-    return key
+def _entry(record: RawRecord, score: int) -> MemoryEntry:
+    metadata = record.get("metadata") or {}
+    metadata[RELEVANCE_SCORE] = score
+    return identified(MemoryEntry(record["content"], metadata=metadata), record["id"])

@@ -60,7 +60,8 @@ async def test_b01a_adds_gathered_on_one_loop_are_all_kept(file: StoreFile) -> N
 def test_b01b_two_stores_on_one_path_keep_each_others_adds(file: StoreFile, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("read", "replace"):  # each read and write lets the others run first
         original = getattr(_files, name)
-        monkeypatch.setattr(_files, name, lambda *args, original=original: (time.sleep(0.001), original(*args))[1])
+        slow = lambda *args, original=original, **kw: (time.sleep(0.001), original(*args, **kw))[1]  # noqa: E731
+        monkeypatch.setattr(_files, name, slow)
 
     def work(store: TestMemoryStore, name: str) -> None:
         for number in range(10):

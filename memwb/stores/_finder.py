@@ -1,0 +1,93 @@
+"""What makes searching a table fast: the words of its contents, prepared as far as the queries so far are worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from ..ranking import Index, Tokenizer, order_of, padded, tokenize
+
+if TYPE_CHECKING:
+    from ._records import Contents
+
+
+class Finder:
+    """Answers the queries over a table's contents with one tokenizer.
+
+    The first query is answered by looking for its words alone, from the second on there is an index of all words. With
+    a tokenizer other than the documented one, looking costs as much as the index, which is then built at once.
+
+    The index follows the contents: a record that is added at the end is added to it. What cannot be added (a time that
+    is not the latest) sends it back to the first query.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._index: Index | None = None
+        self._padded: list[str] = []
+        self._asked = 0
+
+    def index(self, contents: Contents, tokens: Collection[str]) -> Index:
+        """Return an index over the contents that knows these tokens at least."""
+        size, index = contents.size, self._index
+        if index is not None and index.documents > size:  # another thread has added to these contents since
+            return self._looked_up(contents, tokens)
+        if index is not None and index.documents < size:
+            start = index.documents
+            more = [self.tokenizer(text) for text in contents.table.contents[start:size]]
+            index = self._index = index.extended(more, contents.table.times[start:size])
+        if index is None:
+            self._asked += 1
+            if self._asked == 1 and self.tokenizer is tokenize:
+                return self._looked_up(contents, tokens)
+            index = self._index = self._built(contents)
+            self._asked = 0
+        return index
+
+    def replaced(self, place: int, before: str, after: str) -> Finder:
+        """Return what serves the contents in which a record has another text."""
+        index = self._index
+        if index is not None:
+            index = index.replaced(place, set(self.tokenizer(before)), set(self.tokenizer(after)))
+        return self._with(index)
+
+    def without(self, place: int, text: str) -> Finder:
+        """Return what serves the contents in which a record is left out."""
+        index = self._index
+        return self._with(None if index is None else index.without(place, set(self.tokenizer(text))))
+
+    def _with(self, index: Index | None) -> Finder:
+        new = Finder(self.tokenizer)
+        new._index, new._asked = index, self._asked
+        return new
+
+    def _words(self, contents: Contents) -> list[str]:
+        known = self._padded
+        if len(known) < contents.size:
+            known = [*known, *padded(contents.table.contents[len(known) : contents.size])]
+            self._padded = known
+        return known[: contents.size] if len(known) > contents.size else known
+
+    def _looked_up(self, contents: Contents, tokens: Collection[str]) -> Index:
+        """Return an index of these tokens alone."""
+        times = contents.table.times[: contents.size]
+        order = order_of(times)
+        documents: Sequence[Collection[str] | str]
+        if self.tokenizer is tokenize:
+            documents, wanted = self._words(contents), {token: f" {token} " for token in tokens}
+        else:
+            documents = [set(self.tokenizer(text)) for text in contents.table.contents[: contents.size]]
+            wanted = {token: token for token in tokens}
+        if order is not None:
+            documents = [documents[place] for place in order]
+        found = {t: [rank for rank, words in enumerate(documents) if word in words] for t, word in wanted.items()}
+        return Index({t: ranks for t, ranks in found.items() if ranks}, contents.size, order, max(times, default=""))
+
+    def _built(self, contents: Contents) -> Index:
+        times = contents.table.times[: contents.size]
+        if self.tokenizer is tokenize:
+            words = self._words(contents)
+            self._padded = []
+            return Index.build(lambda place: words[place].split(), times)
+        texts, tokenizer = contents.table.contents, self.tokenizer
+        return Index.build(lambda place: tokenizer(texts[place]), times)
