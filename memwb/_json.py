@@ -275,10 +275,3 @@ def _named(value: object) -> str:
         text = ""
     name = f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
     return f"{text} ({name})" if 0 < len(text) <= 60 else name
-
-
-def copied(value: Any) -> Any:
-    """Copy a value that consists of JSON's types."""
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    return [copied(item) for item in value] if isinstance(value, list) else value
