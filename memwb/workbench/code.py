@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import inspect
+import itertools
 import linecache
 import symtable
 import textwrap
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +24,11 @@ TEMPLATES = {
     "query": '''\
 def query(context):
     """Text to search for; None skips the injection."""
+    last = context.messages[-1]
+    asked = last["role"] == "user" and not any("toolResult" in block for block in last["content"])
     for message in reversed(context.messages):
-        if message["role"] == "user":
-            return "\\n".join(block["text"] for block in message["content"] if "text" in block)
+        if message["role"] == ("user" if asked else "assistant"):
+            return "\\n".join(block["text"] for block in message["content"] if "text" in block).strip()
 ''',
     "format": '''\
 from xml.sax.saxutils import escape
@@ -33,13 +38,15 @@ def format(context):
     """Text that the model gets."""
     lines = ["<memory>"]
     for entry in context.entries:
-        source = escape(entry.store_name, {'"': "&quot;", "'": "&#39;"})
-        lines.append(f'<entry source="{source}">{escape(entry.content)}</entry>')
+        name = escape(entry.store_name, {'"': "&quot;", "'": "&#39;"})
+        lines.append(f'<entry source="{name}">{escape(entry.content)}</entry>')
     return "\\n".join([*lines, "</memory>"])
 ''',
     "trigger": '''\
 def trigger(context):
     """True to inject at this model call."""
+    if not context.messages:
+        return False
     last = context.messages[-1]
     return last["role"] == "user" and not any("toolResult" in block for block in last["content"])
 ''',
@@ -82,9 +89,12 @@ class IncompleteError(Exception):
         super().__init__(str(problem))
 
 
+_builds = itertools.count(1)
+
+
 def file_name(name: str) -> str:
-    """Return the name under which tracebacks show the source of the callback ``name``."""
-    return f"<memwb:{name}>"
+    """Return a new name under which tracebacks show one source of the callback ``name``."""
+    return f"<memwb:{name} {next(_builds)}>"
 
 
 def check(name: str, source: str, known: frozenset[str] = frozenset()) -> str:
@@ -98,7 +108,7 @@ def check(name: str, source: str, known: frozenset[str] = frozenset()) -> str:
     """
     try:
         tree = ast.parse(source)
-        compile(tree, file_name(name), "exec")  # finds what the parser does not, such as a return outside a function
+        compile(tree, f"<memwb:{name}>", "exec")  # finds what the parser does not, such as a return outside a function
     except SyntaxError as error:
         line = error.lineno
         raise IncompleteError(Problem(f"SyntaxError: {error.msg}", line, _line(source, line))) from None
@@ -124,7 +134,9 @@ async def build(name: str, source: str, namespace: dict[str, Any], seconds: floa
     try:
         await limited(exec, code, namespace, seconds=seconds)
     except Exception as error:
-        raise IncompleteError(problem_of(error, filename)) from error
+        problem = problem_of(error, filename)
+        linecache.cache.pop(filename, None)
+        raise IncompleteError(problem) from error
     function = namespace.get(chosen)
     if not callable(function):
         raise IncompleteError(Problem(f"{chosen!r} is no function but {type(function).__name__}"))
@@ -132,6 +144,8 @@ async def build(name: str, source: str, namespace: dict[str, Any], seconds: floa
         sync_callable(function, "", name)
     except ConfigError:  # async by another name, or wrapped: what the text alone does not show
         raise IncompleteError(Problem(_NOT_ASYNC)) from None
+    with contextlib.suppress(TypeError):  # a builtin cannot be watched; its source is not kept here either
+        weakref.finalize(function, linecache.cache.pop, filename, None)
     return function  # type: ignore[no-any-return]
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .code import TEMPLATES, IncompleteError, Problem, build, check, file_name, problem_of, source_of
+from .._text import shortened
+from .code import TEMPLATES, IncompleteError, Problem, build, check, problem_of, source_of
+from .limit import is_limited
 
 NAMES = ("query", "format", "trigger")
 
 _PRINTED_LINES = 200
+_PRINTED_LENGTH = 500  # characters of one line
+_PRINTED_TEXT = 100_000  # characters of one call
 
 
 class Slot:
@@ -37,7 +42,7 @@ class Slot:
         self._listening = False
         self._base: dict[str, Any] = {}
         self._first_line = 1
-        self._filename = file_name(name)
+        self._filename = ""
         self.function: Callable[[Any], Any] | None = None
         self.source = TEMPLATES[name]
         self.problem: Problem | None = None
@@ -52,7 +57,8 @@ class Slot:
             source if source is not None else f"# {self.name} is {_called(function)}; its source is not to be had\n"
         )
         self.function, self.problem, self.ahead = function, None, False
-        self._base = dict(getattr(function, "__globals__", {})) if source is not None and function is not None else {}
+        # The names that its module has when the text is put in force, not those of today.
+        self._base = getattr(function, "__globals__", {}) if source is not None and function is not None else {}
         self._first_line, self._filename = _place(function)
 
     def type(self, source: str) -> None:
@@ -75,7 +81,7 @@ class Slot:
 
         Blank text stands for the default. The callback in force stays when the text does not run.
         """
-        source = self.source
+        source, version = self.source, self.version
         self.printed.clear()
         self._printed_first = 0
         if not source.strip():
@@ -83,15 +89,19 @@ class Slot:
             return True
         try:
             self._listening = True
-            function = await build(self.name, source, {**self._base, "print": self._print}, seconds)
+            function = await build(self.name, source, {**self._base, "print": _printer(self)}, seconds)
         except IncompleteError as error:
-            if self.source == source:
+            if (self.source, self.version) == (source, version):
                 self.problem, self._refused = error.problem, source
             return False
         finally:
             self._listening, self._printed_first = False, len(self.printed)
-        self.function, self.problem, self.ahead = function, None, self.source != source
-        self._first_line, self._filename = 1, file_name(self.name)
+        if self.version != version:
+            return False  # a function from a cell came meanwhile, and it wins
+        if self.source == source:
+            self.problem, self.ahead = None, False
+        self.function = function
+        self._first_line, self._filename = 1, getattr(getattr(function, "__code__", None), "co_filename", "")
         return True
 
     @contextmanager
@@ -145,12 +155,26 @@ class Slot:
         self.source = source
         self.version += 1
 
-    def _print(self, *values: Any, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
-        if not self._listening:
-            return  # a run that only tries something out
-        text = (" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end)
-        self.printed.extend(text.splitlines())
-        del self.printed[:-_PRINTED_LINES]
+    def log(self, text: str) -> None:
+        """Keep what a callback printed, unless this run only tries something out."""
+        if self._listening:
+            self.printed.extend(shortened(line, _PRINTED_LENGTH) for line in text[:_PRINTED_TEXT].splitlines())
+            del self.printed[:-_PRINTED_LINES]
+
+
+def _printer(slot: Slot) -> Callable[..., None]:
+    """Return the ``print`` of a callback: it logs in the workbench, and prints wherever else the callback is used."""
+    held = weakref.ref(slot)
+
+    def print_(
+        *values: Any, sep: str | None = None, end: str | None = None, file: Any = None, flush: bool = False
+    ) -> None:
+        if file is not None or not is_limited():
+            print(*values, sep=sep, end=end, file=file, flush=flush)
+        elif (logging := held()) is not None:
+            logging.log((" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end))
+
+    return print_
 
 
 def _called(function: Any) -> str:

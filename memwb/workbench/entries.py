@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._text import counted, quoted
 from ..errors import ConfigError, nearest
+from ..memory.search import is_the_stores_own
 from .now import now
 from .told import told
 
@@ -128,7 +129,9 @@ class EntriesState:
             total = await store.count(where=where)
             page = min(page, max(0, -(-total // PAGE_SIZE) - 1))
             records = await store.page(page * PAGE_SIZE, PAGE_SIZE, sort=sort, where=where)
-        except Exception as error:  # a damaged file is shown where the entries would be
+        except BaseException as error:  # a damaged file is shown where the entries would be
+            if not is_the_stores_own(error):
+                raise
             return None, page, [], told(error)
         return total, page, records, ""
 

@@ -53,12 +53,26 @@ async def limited(function: Callable[..., _Result], *args: Any, seconds: float =
         _stop(thread, done)
         raise
     except TimeoutError:
-        _stop(thread, done)
-        await _grace(thread)
-        raise CallbackTimeoutError(seconds, thread.is_alive()) from None
+        if not done.done():
+            _stop(thread, done)
+            await _grace(thread)
+            raise CallbackTimeoutError(seconds, thread.is_alive()) from None
+        outcome = done.result()  # it came in time: the loop was busy elsewhere, and looks only now
     if outcome.error is not None:
         raise outcome.error
     return outcome.result  # type: ignore[no-any-return]
+
+
+class _Here(threading.local):
+    limited = False
+
+
+_here = _Here()
+
+
+def is_limited() -> bool:
+    """Whether this code runs as a workbench's callback, in a thread of :func:`limited`."""
+    return _here.limited
 
 
 @dataclass(frozen=True)
@@ -70,6 +84,7 @@ class _Outcome:
 
 
 def _run(done: concurrent.futures.Future[_Outcome], function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    _here.limited = True
     try:
         outcome = _Outcome(function(*args))
     except StopIteration as error:

@@ -7,13 +7,24 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..memory import Explanation, Hit, InjectionTrace, MemoryManager, Message, ranking_of
+from .._text import counted
+from ..memory import Explanation, Hit, InjectionTrace, Message, ranking_of
 from ..memory.explain import explain, matching
-from ..memory.injection import Call
+from ..memory.injection import Call, run_injection
+from ..memory.search import is_the_stores_own
 from ..memory.settings import Injection
+from .silence import Neighbour, neighbours, never_written
+from .verdict import Verdict, verdict_of
 
 SHOWN_HITS = 50
 """Hits of each store that the screen shows (more where max_entries is more); how many more matched is said."""
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The stores of a source as they are: what an agent took is shown, also where memwb would have refused it."""
+
+    stores: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,8 @@ class Preview:
         matching: How many entries match in the stores that answered; None where one cannot say.
         entries: How many entries the stores hold; None where a store cannot list.
         explanation: Why the entry that is looked for arrived or not; None when none is looked for.
+        unwritten: Why the stores hold nothing at all, in words; "" when they hold entries, fail or cannot list.
+        neighbours: Files of entries beside a file that is missing.
     """
 
     trace: InjectionTrace
@@ -33,6 +46,34 @@ class Preview:
     matching: int | None = None
     entries: int | None = None
     explanation: Explanation | None = None
+    unwritten: str = ""
+    neighbours: tuple[Neighbour, ...] = ()
+
+    @property
+    def found(self) -> int:
+        """How many entries matched, as far as that is known; at least as many as were kept."""
+        known = self.matching if self.matching is not None else len(self.hits)
+        return max(known, len(self.trace.entries))
+
+    @property
+    def down(self) -> str:
+        """The names of the stores that failed, for a sentence; "" when none did."""
+        return " and ".join(repr(answer.store.name) for answer in self.trace.answers if answer.error is not None)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What arrived, or why not, in one sentence."""
+        return verdict_of(self)
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one short line; an empty store is told apart from a query without a match."""
+        trace = self.trace
+        if trace.injected:
+            return f"{len(trace.entries)} of {counted(self.found, 'hit')} injected"
+        if self.unwritten and trace.skipped_at == "search":
+            return f"nothing found: {self.unwritten}"
+        return trace.summary
 
 
 @dataclass(frozen=True)
@@ -40,7 +81,7 @@ class Question:
     """What a preview is asked to show.
 
     Attributes:
-        manager: Its stores are searched.
+        stores: The stores that are searched, in order.
         messages: The conversation before the model call.
         settings: The injection settings, None where injection is off.
         looked_for: The entry to explain, by a text that it holds or by its id; "" for none.
@@ -49,9 +90,10 @@ class Question:
         listings: For a store that cannot list itself: a store over the same entries, by name.
         agent: Shown to a trigger predicate.
         state: The agent's, shown to a trigger predicate.
+        placement: Where the source's SDK puts the block, None outside of one.
     """
 
-    manager: MemoryManager
+    stores: Stores
     messages: Sequence[Message]
     settings: Injection | None
     looked_for: str = ""
@@ -59,6 +101,7 @@ class Question:
     listings: dict[str, Any] = field(default_factory=dict)
     agent: Any = None
     state: Any = None
+    placement: str | None = None
 
     async def answer(self, call: Call, log: AbstractContextManager[None]) -> Preview:
         """Run the injection, and look at what it left out.
@@ -67,21 +110,22 @@ class Question:
             call: Runs the callbacks.
             log: Entered for the injection itself, and not for what is only tried out.
         """
-        manager, settings = self.manager, self.settings
+        stores, settings = self.stores, self.settings
         given: dict[str, Any] = {"call": call, "agent": self.agent, "state": self.state}
         with log:
-            trace = await manager.trace_injection(self.messages, settings.config() if settings else False, **given)
+            trace = await run_injection(stores.stores, self.messages, settings, host_placement=self.placement, **given)
         hits: tuple[Hit, ...] = ()
         found: int | None = 0
         if settings and trace.query and trace.stage("search").status != "not reached":
-            hits = await ranking_of(manager, trace.query, max(SHOWN_HITS, settings.max_entries), trace=trace)
+            hits = await ranking_of(stores, trace.query, max(SHOWN_HITS, settings.max_entries), trace=trace)
             found = await _total(matching(answer.store, trace.query) for answer in trace.answers if not answer.error)
-        listed = [self.listings.get(store.name, store) for store in manager.stores]
+        listed = [self.listings.get(store.name, store) for store in stores.stores]
         entries = await _total(_count(store) for store in listed)
         explanation = None
         if target := self.looked_for or self._first_missing(trace):
-            explanation = await explain(manager, target, self.messages, settings, trace=trace, **given)
-        return Preview(trace, hits, found, entries, explanation)
+            explanation = await explain(stores, target, self.messages, settings, trace=trace, **given)
+        unwritten = never_written(listed) if entries == 0 and not any(answer.error for answer in trace.answers) else ""
+        return Preview(trace, hits, found, entries, explanation, unwritten, neighbours(listed) if unwritten else ())
 
     def _first_missing(self, trace: InjectionTrace) -> str:
         """Choose, of the entries that should arrive, the first that does not; the first one when all do."""
@@ -96,8 +140,10 @@ async def _total(counts: Iterable[Awaitable[int | None]]) -> int | None:
     for count in counts:
         try:
             number = await count
-        except Exception:  # a store that fails is named by the trace; here it only cannot be counted
-            return None
+        except BaseException as error:
+            if not is_the_stores_own(error):
+                raise
+            return None  # a store that fails is named by the trace; here it only cannot be counted
         if number is None:
             return None
         total += number

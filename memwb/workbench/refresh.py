@@ -52,16 +52,21 @@ class Refresher:
         return self._asked != self._done
 
     @property
+    def closed(self) -> bool:
+        """Whether it was closed: a request that comes now is never answered."""
+        return self._closed
+
+    @property
     def overtaken(self) -> bool:
         """Whether the refresh that asks is no longer the newest: it goes on where a store swallowed its end."""
         return asyncio.current_task() is not self._task
 
     def request(self, pause: float = 0.0) -> None:
         """Ask for a refresh after ``pause`` seconds of quiet; an unfinished one is dropped."""
-        if self._closed:
-            return
         with self._lock:
             self._asked += 1
+        if self._closed:
+            return
         self._capture()
         self._on_loop(lambda: self._start(pause))
 
@@ -100,7 +105,8 @@ class Refresher:
             if self.pending and (self._task is None or self._task.done()):
                 self._start(0.0)
             running = {task for task in (self._task, *self._acting) if task is not None and not task.done()}
-            running -= {task for task in (asyncio.current_task(),) if task is not None}  # an action may wait here too
+            if asyncio.current_task() in self._acting:
+                running -= self._acting  # an action may wait here too, and two of them not for each other
             if not running:
                 return
             await asyncio.wait(running, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
@@ -137,6 +143,11 @@ class Refresher:
         failure: Exception | None = None
         try:
             await self._work()
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            failure = RuntimeError("a store cancelled the call that asked it")
         except Exception as error:  # the last boundary: a failed refresh is shown, not lost
             failure = error
         if self.overtaken:

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from .._text import counted, shortened
-from ..errors import ConfigError, StaleTraceError, nearest
-from ..memory import Explanation, Hit, InjectionTrace, MemoryInjectionConfig, MemoryManager, Message
+from ..errors import StaleTraceError
+from ..memory import (
+    Explanation,
+    Hit,
+    InjectionContext,
+    InjectionTrace,
+    MemoryInjectionConfig,
+    Message,
+)
 from ..memory.explain import explain
-from ..memory.messages import model_calls
-from ..memory.settings import Injection, at_least_one, check_injection_value, resolve_injection
+from ..memory.messages import copied, model_calls
+from ..memory.settings import Injection
+from .checks import check_stores, checked_call, checked_setting, resolved
+from .code import Problem
 from .editor import NAMES, Slot
 from .entries import EntriesState
 from .limit import TIME_LIMIT, limited
-from .preview import Preview, Question
+from .preview import Preview, Question, Stores
 from .refresh import PAUSE, Refresher
 from .source import open_source, read_messages
 from .told import told
-
-SETTINGS = ("max_entries", "trigger", "query", "format", "placement", "stores", "call", "messages")
-_INJECTION = ("max_entries", "trigger", "query", "format", "placement")
 
 _REPR_LENGTH = 120  # characters of a reason in a repr; the trace has all of it
 
@@ -56,28 +62,18 @@ class WorkbenchState:
         time_limit: float = TIME_LIMIT,
     ) -> None:
         self.source = open_source(source)
-        given = self.source.injection if injection is Unset else injection
-        settings = resolve_injection(given, prefix="Workbench: ")
-        if self.source.placement and not (isinstance(given, dict) and given.get("placement")):
-            settings = settings and replace(settings, placement=self.source.placement)
-        self.on = settings is not None
-        self._base = settings or Injection()
-        trigger = self._base.trigger
-        if not isinstance(trigger, str):
-            self._base = replace(self._base, trigger="userTurn")  # the predicate lives in its slot
-        self.slots = {
-            "query": Slot("query", self._base.query),
-            "format": Slot("format", self._base.format),
-            "trigger": Slot("trigger", None if isinstance(trigger, str) else trigger),
-        }
+        check_stores(self.source)
+        self.slots = {name: Slot(name) for name in NAMES}
+        self._base = Injection()
+        self._take_injection(resolved(self.source, self.source.injection if injection is Unset else injection))
         self.messages: list[Message] = []
         self.call, self.calls = 0, [0]
         self._take_messages(self.source.messages if messages is None else read_messages(messages))
         known = self.source.expected if messages is None else ()
-        self.expected = (expected,) if isinstance(expected, str) else tuple(expected) or known
+        self._expected = (expected,) if isinstance(expected, str) else tuple(expected) or known
+        self._expected_at = self.call
         self.looked_for = ""
         self.time_limit = time_limit
-        self._manager_for(None)
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
         self._subscribers: dict[object, Callable[[], None]] = {}
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
@@ -109,12 +105,13 @@ class WorkbenchState:
         """The injection settings in force, None where injection is off."""
         if not self.on:
             return None
-        return replace(
+        settings: Injection = replace(
             self._base,
             query=self.slots["query"].function,
             format=self.slots["format"].function,
             trigger=self.slots["trigger"].function or self._base.trigger,
         )
+        return settings
 
     @property
     def injection(self) -> MemoryInjectionConfig | bool:
@@ -128,6 +125,16 @@ class WorkbenchState:
         return self.messages[: self.calls[self.call - 1]] if self.call else self.messages
 
     @property
+    def expected(self) -> tuple[str, ...]:
+        """Ids or texts of the entries that should arrive at the chosen call; empty at every other call."""
+        return self._expected if self.call == self._expected_at else ()
+
+    @property
+    def problems(self) -> dict[str, Problem]:
+        """The mistakes in the callbacks: in an editor's text that is ahead, or when the callback ran last."""
+        return {name: slot.problem for name, slot in self.slots.items() if slot.problem is not None}
+
+    @property
     def hits(self) -> tuple[Hit, ...]:
         """The hits of the preview, below the cut too."""
         return self._fresh().hits
@@ -135,6 +142,8 @@ class WorkbenchState:
     def _fresh(self) -> Preview:
         if self.failure and not self.pending:
             raise StaleTraceError(f"There is no result for these settings, their refresh failed: {self.failure}")
+        if self._refresher.closed and self.pending:
+            raise StaleTraceError("This workbench was closed: make a new one to see what its settings give now.")
         if self.preview is None or self.pending:
             raise StaleTraceError("The settings changed and their result is not there yet: `await wb` first.")
         return self.preview
@@ -148,13 +157,8 @@ class WorkbenchState:
             return f"Workbench({stores}; not settled: `await wb` first)"
         if preview.entries is not None:
             stores += f", {counted(preview.entries, 'entry', 'entries')}"
-        return f"Workbench({stores}; {f'call {self.call}: ' if self.call else ''}{self._outcome(preview)})"
-
-    def _outcome(self, preview: Preview) -> str:
-        if not preview.trace.injected:
-            return shortened(preview.trace.summary, _REPR_LENGTH)
-        found = preview.matching if preview.matching is not None else len(preview.hits)
-        return f"{len(preview.trace.entries)} of {counted(found, 'hit')} injected"
+        summary = shortened(preview.summary, _REPR_LENGTH)
+        return f"Workbench({stores}; {f'call {self.call}: ' if self.call else ''}{summary})"
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -163,7 +167,8 @@ class WorkbenchState:
 
         Args:
             **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),
-                messages. None brings back a setting's default, and all stores.
+                messages, injection (True, False or all injection settings at once). None brings back what the source
+                has: its conversation and last call, all its stores, the default of an injection setting.
 
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
@@ -174,23 +179,39 @@ class WorkbenchState:
 
     def put(self, pause: float = 0.0, **changes: Any) -> None:
         """Change settings without waiting for the refresh; see :meth:`set`."""
-        call = changes.pop("call", None)
-        checked = {key: self._checked(key, value) for key, value in changes.items()}
+        call = changes.pop("call", Unset)
+        checked = {key: checked_setting(self.source, key, value) for key, value in changes.items()}
         ends = model_calls(checked["messages"]) if "messages" in checked else self.calls if self.call else []
-        if call is not None:
-            call = _checked_call(call, len(ends))
+        if call is not Unset:
+            call = checked_call(call, len(ends))
+        if "injection" in checked:
+            self._take_injection(checked.pop("injection"))
         if "messages" in checked:
             self._take_messages(checked.pop("messages"))
-            self.expected = ()
-        self.call = call or self.call
-        if "stores" in checked:
-            self.store_names = checked.pop("stores")
+            self._expected = self.source.expected if changes["messages"] is None else ()
+            self._expected_at = self.call
+        self.call = self.call if call is Unset else call
+        self.store_names = checked.pop("stores", self.store_names)
         for name in NAMES:
             if name in checked:
                 self._put_callback(name, checked.pop(name))
-        if checked:
-            self._base = replace(self._base, **checked)
+        self._base = replace(self._base, **checked)
         self.changed(pause)
+
+    def _take_injection(self, settings: Injection | None) -> None:
+        """Put all injection settings in force at once; the callbacks live in their slots."""
+        self.on = settings is not None
+        if settings is None:
+            return  # what was set is kept, for when it is switched on again
+        trigger = settings.trigger
+        callbacks = {"query": settings.query, "format": settings.format}
+        callbacks["trigger"] = None if isinstance(trigger, str) else trigger  # type: ignore[assignment]
+        for name, function in callbacks.items():
+            if self.slots[name].function is not function:
+                self.slots[name].use(function)
+        self._base = replace(
+            settings, query=None, format=None, trigger=trigger if isinstance(trigger, str) else "userTurn"
+        )
 
     def _put_callback(self, name: str, value: Any) -> None:
         if name == "trigger" and (value is None or isinstance(value, str)):
@@ -199,33 +220,6 @@ class WorkbenchState:
         if name == "trigger" and value is None and self.slots[name].function is None:
             return
         self.slots[name].use(value)
-
-    def _checked(self, key: str, value: Any) -> Any:
-        if key not in SETTINGS:
-            raise ConfigError(
-                f"Workbench: unknown setting {key!r}; the settings are {', '.join(SETTINGS)}.{nearest(key, SETTINGS)}",
-                key=key,
-                value=value,
-                allowed=SETTINGS,
-            )
-        if key in _INJECTION:
-            default = getattr(Injection(), key)
-            return default if value is None else check_injection_value(key, value, "Workbench: ")
-        if key == "messages":
-            return read_messages(value)
-        return self._checked_stores(value)
-
-    def _checked_stores(self, value: Any) -> tuple[str, ...]:
-        if value is None:
-            return tuple(store.name for store in self.source.stores)
-        names = [value] if isinstance(value, str) else value
-        if not isinstance(names, Iterable):
-            raise ConfigError(
-                f"Workbench: stores must be names of stores, in order, not {value!r}.", key="stores", value=value
-            )
-        names = tuple(names)
-        self._manager_for(names)
-        return tuple(dict.fromkeys(names))
 
     def _take_messages(self, messages: list[Message]) -> None:
         ends = model_calls(messages)
@@ -248,7 +242,7 @@ class WorkbenchState:
     async def edit(self, name: str, source: str) -> InjectionTrace:
         """Put a callback's source in force, as the editor does, and return the fresh trace.
 
-        A source with a mistake changes nothing: the mistake is ``slots[name].problem``. Blank text is the default.
+        A source with a mistake changes nothing: the mistake is in :attr:`problems`. Blank text is the default.
         """
         self.slots[name].give(source)
         self.changed()
@@ -269,10 +263,11 @@ class WorkbenchState:
     def switch(self, source: Any) -> None:
         """Open another source; conversation and settings stay."""
         opened = open_source(source)
-        MemoryManager(opened.stores)  # refuses stores that do not go together
+        check_stores(opened)
         self.source = replace(self.source, stores=opened.stores, listings=opened.listings, notes=opened.notes)
         self.store_names = tuple(store.name for store in self.source.stores)
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
+        self._expected, self.looked_for = (), ""  # they were said of the other entries
         self.changed()
 
     def say(self, text: str) -> None:
@@ -294,7 +289,7 @@ class WorkbenchState:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
         await self.settled()
         given = {"call": self._call_limited, "agent": self.source.agent, "state": self.source.state}
-        return await explain(self._manager_for(None), target, self.seen, self.settings, trace=self.trace, **given)
+        return await explain(self._stores(), target, self.seen, self.settings, trace=self.trace, **given)
 
     def spawn(self, work: Callable[[], Any]) -> None:
         """Run an action of the page on the notebook's loop."""
@@ -313,21 +308,9 @@ class WorkbenchState:
 
     # -- refreshing ---------------------------------------------------------------------------------------------
 
-    def _manager_for(self, names: Sequence[str] | None) -> MemoryManager:
+    def _stores(self) -> Stores:
         by_name = {store.name: store for store in self.source.stores}
-        chosen = self.store_names if names is None and hasattr(self, "store_names") else names
-        for name in chosen or ():
-            if not isinstance(name, str) or name not in by_name:
-                raise ConfigError(
-                    f"Workbench: no store {name!r}; the stores are {', '.join(by_name)}.{nearest(str(name), by_name)}",
-                    key="stores",
-                    value=name,
-                    allowed=tuple(by_name),
-                )
-        stores = self.source.stores if chosen is None else [by_name[name] for name in dict.fromkeys(chosen)]
-        manager = MemoryManager(stores)
-        manager.host_placement = self.source.placement
-        return manager
+        return Stores(tuple(by_name[name] for name in self.store_names))
 
     async def _refresh(self) -> None:
         for slot in self.slots.values():
@@ -345,7 +328,7 @@ class WorkbenchState:
 
     async def _previewed(self) -> Preview:
         question = Question(
-            self._manager_for(None),
+            self._stores(),
             list(self.seen),
             self.settings,
             looked_for=self.looked_for,
@@ -353,6 +336,7 @@ class WorkbenchState:
             listings=self.source.listings,
             agent=self.source.agent,
             state=self.source.state,
+            placement=self.source.placement,
         )
         return await question.answer(self._call_limited, self._listening())
 
@@ -373,6 +357,8 @@ class WorkbenchState:
                 slot.worked()
 
     async def _call_limited(self, callback: Callable[[Any], Any], context: Any) -> Any:
+        if isinstance(context, InjectionContext):  # a predicate that keeps count there must not count previews
+            context = replace(context, state=copied(context.state))
         return await limited(callback, context, seconds=self.time_limit)
 
     def _failed(self, error: Exception) -> None:
@@ -388,12 +374,3 @@ class WorkbenchState:
     def _publish(self) -> None:
         for callback in tuple(self._subscribers.values()):
             callback()
-
-
-def _checked_call(value: Any, calls: int) -> int:
-    call = at_least_one(value, "Workbench: call", "call")
-    if call > calls:
-        raise ConfigError(
-            f"Workbench: call is {call}; this conversation has {counted(calls, 'model call')}.", key="call", value=value
-        )
-    return call

@@ -390,7 +390,7 @@ async def test_a_missing_file_is_named_with_its_neighbours_which_can_be_opened(t
         tmp_path.joinpath(name).write_text(text)
     state = await settled(tmp_path / "home.json")
 
-    missing = f"{tmp_path}/home.json does not exist, so 'home' is empty"
+    missing = "home.json does not exist, so 'home' is empty"
     assert read(panes.top(state)).splitlines()[0] == f"– Nothing arrived: {missing}."
     assert read(panes.hits(state)).splitlines()[1:] == [
         f"{missing}.",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from memwb.memory import MemoryManager
 from memwb.memory.queries import last_two_messages
 from memwb.workbench.code import (
     TEMPLATES,
@@ -13,10 +16,10 @@ from memwb.workbench.code import (
     Problem,
     build,
     check,
-    file_name,
     problem_of,
     source_of,
 )
+from tests.workbench.fakes import ListStore
 
 
 def mistake(source, name="query", known=()):
@@ -183,7 +186,7 @@ async def test_a_traceback_shows_the_typed_line():
 
     with pytest.raises(ZeroDivisionError) as caught:
         function(None)
-    assert problem_of(caught.value, file_name("query")) == Problem(
+    assert problem_of(caught.value, function.__code__.co_filename) == Problem(
         "ZeroDivisionError: division by zero", 2, "return 1 / 0"
     )
 
@@ -193,12 +196,12 @@ async def test_the_place_is_the_innermost_line_that_is_the_callbacks_own():
 
     with pytest.raises(ValueError, match="Expecting property name") as caught:
         function(None)
-    assert problem_of(caught.value, file_name("query")).line == 3
+    assert problem_of(caught.value, function.__code__.co_filename).line == 3
 
 
 def test_an_error_from_elsewhere_has_no_place():
-    assert problem_of(KeyError("content"), file_name("query")) == Problem("KeyError: 'content'")
-    assert problem_of(ValueError(), file_name("query")) == Problem("ValueError")
+    assert problem_of(KeyError("content"), "<memwb:query 1>") == Problem("KeyError: 'content'")
+    assert problem_of(ValueError(), "<memwb:query 1>") == Problem("ValueError")
 
 
 def test_the_source_of_a_function_has_neither_its_decorators_nor_its_indentation():
@@ -218,3 +221,31 @@ def test_the_source_of_a_function_has_neither_its_decorators_nor_its_indentation
 @pytest.mark.parametrize("function", [len, lambda context: "x", asyncio.Lock(), eval("lambda c: 1")], ids=range(4))
 def test_what_has_no_def_has_no_source(function):
     assert source_of(function) is None
+
+
+def _messages():
+    text = st.fixed_dictionaries({"text": st.text(alphabet="ab \n", max_size=3)})
+    result = st.just({"toolResult": {"toolUseId": "t", "content": []}})
+    block = st.one_of(text, result, st.just({"toolUse": {"toolUseId": "t", "name": "n", "input": {}}}))
+    message = st.fixed_dictionaries(
+        {"role": st.sampled_from(["user", "assistant"]), "content": st.lists(block, max_size=3)}
+    )
+    return st.lists(message, max_size=5)
+
+
+@pytest.fixture(scope="module")
+def templates():
+    """What the editor opens with, as functions."""
+    return {name: asyncio.run(build(name, source, {}, 5)) for name, source in TEMPLATES.items()}
+
+
+@given(messages=_messages(), placement=st.sampled_from(["prepend", "append"]), every=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_what_the_editor_opens_with_does_what_the_default_does(templates, messages, placement, every):
+    manager = MemoryManager([ListStore("a <b>", "b & a", name="it's")])
+    default = {"placement": placement, "trigger": "everyTurn" if every else "userTurn"}
+    replaced = {**default, "query": templates["query"], "format": templates["format"]}
+    if not every:
+        replaced["trigger"] = templates["trigger"]
+
+    assert asyncio.run(manager.inject(messages, replaced)) == asyncio.run(manager.inject(messages, default))

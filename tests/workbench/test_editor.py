@@ -345,13 +345,88 @@ def test_only_the_newest_lines_of_what_is_printed_are_kept():
     slot = Slot("query")
     with slot.listening():
         for number in range(1000):
-            slot._print("line", number, sep="-")
-        slot._print("a\nb", end="")
-        slot._print("c", sep=None, end=None, file=None, flush=True)
-    slot._print("not listened to")
+            slot.log(f"line-{number}\n")
+        slot.log("a\nb")
+        slot.log("c\n")
+    slot.log("not listened to")
 
     assert (slot.printed[0], slot.printed[-4:], len(slot.printed)) == (
         "line-803",
         ["line-999", "a", "b", "c"],
         200,
     )
+
+
+# -- two workbenches, two texts at once -----------------------------------------------------------------------------
+
+
+async def test_each_source_has_a_file_of_its_own_so_that_two_workbenches_never_show_each_others_lines():
+    one, other = bench(), bench()
+    await one.edit("query", "def query(context):\n    return 1 / 0  # one")
+    await other.edit("query", "def query(context):\n    return 1 / 0  # other")
+
+    await one.set(max_entries=2)
+    assert one.problems["query"].text == "return 1 / 0  # one"
+
+
+async def test_a_callback_taken_over_from_another_workbench_opens_with_its_own_source():
+    one, other = bench(), bench()
+    await one.edit("query", "def query(context):\n    return 'jazz'")
+    await other.edit("query", "def query(context):\n    return 'cane'")
+
+    taken = bench(injection=one.injection)
+    assert taken.slots["query"].source == "def query(context):\n    return 'jazz'\n"
+
+
+async def test_a_function_from_a_cell_wins_over_a_text_that_is_still_being_built():
+    state = bench()
+    await state.settled()
+    slot = state.slots["query"]
+    slot.give("import time\ntime.sleep(0.1)\ndef query(context):\n    return 'typed'")
+    building = asyncio.ensure_future(slot.apply(1.0))
+    await asyncio.sleep(0.03)
+
+    slot.use(worded)
+    assert not await building
+    assert (slot.function, slot.ahead) == (worded, False)
+
+
+async def test_a_mistake_typed_while_an_earlier_text_is_built_stays():
+    slot = Slot("query")
+    slot.give("import time\ntime.sleep(0.1)\ndef query(context):\n    return 'typed'")
+    building = asyncio.ensure_future(slot.apply(1.0))
+    await asyncio.sleep(0.03)
+
+    slot.type("def query(context):\n    retur")
+    assert await building
+    assert (slot.problem, slot.ahead) == (Problem("NameError: name 'retur' is not defined", 2, "retur"), True)
+
+
+async def test_a_callback_of_the_editor_prints_as_usual_where_an_agent_calls_it(capsys):
+    state = bench()
+    await state.edit("query", "def query(context):\n    print('noise')\n    return 'jazz'")
+    assert capsys.readouterr().out == ""
+
+    await MemoryManager([ListStore(*ABOUT_ME)], injection=state.injection).inject(state.messages)
+    assert capsys.readouterr().out == "noise\n"
+
+
+def test_a_flood_of_printed_text_is_cut():
+    slot = Slot("query")
+    with slot.listening():
+        slot.log("x" * 5_000_000)
+
+    assert sum(map(len, slot.printed)) <= 500
+
+
+async def test_the_edited_text_of_a_cell_sees_the_names_of_today():
+    namespace = {"WORD": "jazz"}
+    exec("def query(context):\n    return WORD", namespace)
+    slot = Slot("query", namespace["query"])
+    slot.source = "def query(context):\n    return WORD"
+    slot._base = namespace["query"].__globals__
+    namespace["WORD"] = "cane"
+
+    slot.give("def query(context):\n    return WORD.upper()")
+    assert await slot.apply(1.0)
+    assert slot.function(None) == "CANE"

@@ -156,3 +156,12 @@ async def test_many_at_once_do_not_disturb_each_other():
         return await limited(lambda: number, seconds=5)
 
     assert await asyncio.gather(*map(one, range(20))) == list(range(20))
+
+
+async def test_an_outcome_that_came_in_time_counts_also_where_the_loop_looks_late(monkeypatch):
+    async def late(awaitable, seconds):
+        await asyncio.sleep(0.1)  # while the callback ends
+        raise TimeoutError
+
+    monkeypatch.setattr(asyncio, "wait_for", late)
+    assert await limited(lambda: "in time", seconds=0.05) == "in time"

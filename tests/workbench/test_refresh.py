@@ -286,3 +286,17 @@ async def test_work_that_swallows_its_cancellation_does_not_answer_for_the_newer
     await asyncio.sleep(0.15)
 
     assert (answered, asked.pending) == ([1, 2, "published 2"], False)
+
+
+async def test_two_actions_that_wait_for_the_refresh_do_not_wait_for_each_other():
+    work = Work()
+    asked = refresher(work)
+
+    async def change_and_wait():
+        asked.request()
+        await asked.settled()
+
+    asked.spawn(change_and_wait)
+    asked.spawn(change_and_wait)
+    await asyncio.wait_for(asked.settled(), 5)
+    assert not asked.pending

@@ -144,7 +144,7 @@ async def test_stores_none_brings_back_all_of_them_in_their_order():
             {"max_entry": 1},
             r"unknown setting 'max_entry'; the settings are max_entries, .* Did you mean 'max_entries'\?",
         ),
-        ({"injection": True}, "unknown setting 'injection'"),
+        ({"injection": 5}, "injection must be True, False or a dict"),
         ({"max_entries": 0}, "max_entries.* is 0; it must be a whole number, at least 1"),
         ({"max_entries": "5"}, "max_entries.* is '5'; it must be"),
         ({"trigger": "user_turn"}, r"it takes 'userTurn' or 'everyTurn' .* Did you mean 'userTurn'\?"),
@@ -439,3 +439,99 @@ async def test_a_refresh_that_fails_itself_is_told_and_no_old_trace_is_read():
     store.tokenizer = None
     assert (await state.set(max_entries=3)).injected
     assert state.failure == ""
+
+
+# -- what was said of one call or one source ------------------------------------------------------------------------
+
+
+async def test_what_should_arrive_was_said_of_one_call_and_holds_there_alone():
+    state = bench(messages=TALK, expected=["e1"])
+    await state.settled()
+    assert state.preview.explanation is not None
+
+    await state.set(call=1)
+    assert (state.expected, state.preview.explanation) == ((), None)
+
+    await state.set(call=None)
+    assert state.expected == ("e1",)
+
+    state.say("Anything else?")
+    await state.settled()
+    assert state.expected == ()
+
+
+async def test_another_source_forgets_what_was_looked_for_in_the_old_one():
+    state = bench(expected=["e1"])
+    state.look_for("cane")
+    state.switch(["I like tea."])
+    await state.settled()
+
+    assert (state.expected, state.looked_for, state.preview.explanation) == ((), "", None)
+
+
+async def test_none_brings_back_the_sources_conversation_and_its_last_call():
+    state = WorkbenchState()
+    await state.set(messages="Hello", call=1)
+    await state.set(messages=None)
+
+    assert (state.call, len(state.calls), state.expected) == (3, 3, ("2024-test/11#22",))
+
+
+async def test_injection_is_switched_off_and_on_again_with_what_was_set():
+    state = bench()
+    await state.set(max_entries=2)
+
+    trace = await state.set(injection=False)
+    assert (state.injection, trace.reason) == (False, "injection is off")
+
+    await state.set(injection={"max_entries": 2})
+    assert state.injection == {"max_entries": 2, "trigger": "userTurn", "placement": "prepend"}
+
+
+async def test_a_closed_workbench_gives_no_old_trace_as_a_fresh_one():
+    state = bench()
+    await state.settled()
+    state.close()
+
+    with pytest.raises(StaleTraceError, match="This workbench was closed"):
+        await state.set(max_entries=1)
+
+
+async def test_a_predicate_that_keeps_count_in_the_agents_state_does_not_count_previews():
+    state = bench()
+    state.source.state = {"seen": 0}
+
+    def first_time(context):
+        context.state["seen"] += 1
+        return context.state["seen"] == 1
+
+    await state.set(trigger=first_time)
+    trace = await state.set(max_entries=2)
+    assert (trace.fired, state.source.state) == (True, {"seen": 0})
+
+
+async def test_a_store_that_cancels_its_own_call_does_not_keep_the_workbench_waiting():
+    class Cancelling(ListStore):
+        async def count(self, where=""):
+            raise asyncio.CancelledError
+
+    state = bench(Cancelling("I use a cane."))
+    await asyncio.wait_for(state.settled(), 5)
+    assert state.preview.entries is None
+
+
+async def test_an_empty_file_and_a_missing_one_read_differently_and_unlike_no_match(tmp_path):
+    missing, emptied = tmp_path / "none.json", tmp_path / "empty.json"
+    emptied.write_text("[]")
+
+    texts = []
+    for source in (missing, emptied, [], ["Tea, please."]):
+        state = WorkbenchState(source, "What do I use?")
+        await state.settled()
+        texts.append(repr(state))
+    assert texts == [
+        "Workbench(1 store, 0 entries; call 1: nothing found: none.json does not exist, so 'none' is empty)",
+        "Workbench(1 store, 0 entries; call 1: nothing found: empty.json holds no entry, so 'empty' is empty)",
+        "Workbench(1 store, 0 entries; call 1: nothing found: nothing was ever written to 'texts')",
+        "Workbench(1 store, 1 entry; call 1: nothing found: no entry shares a word with 'What do I use?')",
+    ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
 from ..._text import counted, estimate_tokens, shortened
-from .empty import empty, never_written
+from .empty import empty
 from .hits import hit_key
 from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, as_json, block_text, cropped, earlier, frame
 
@@ -62,7 +62,7 @@ def _size(trace: InjectionTrace) -> str:
 
 def _block(state: WorkbenchState, trace: InjectionTrace) -> list[Node]:
     if not trace.injected or trace.text is None:
-        reason = never_written(state) or trace.reason
+        reason = (state.preview.unwritten if state.preview else "") or trace.reason
         return [el("div", "memwb-empty", f"No block: {reason}. The model gets the conversation as it is.")]
     lines = cropped(trace.text).split("\n")
     links = _links(trace, lines)

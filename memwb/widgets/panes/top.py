@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
-from ..._text import counted, quoted, shortened
-from ...memory.notes import stop_words_only
-from .empty import never_written
+from ..._text import quoted, shortened
 from .parts import failed_stores
 
 if TYPE_CHECKING:
-    from ...memory import Explanation, InjectionTrace, Stage
+    from ...memory import Explanation, Stage
     from ...workbench import Preview, WorkbenchState
 
+_VERDICTS = {
+    "arrived": ("✓", "memwb-good"),
+    "missing": ("✗", "memwb-bad"),
+    "nothing": ("–", "memwb-warn"),
+    "failed": ("✗", "memwb-bad"),
+}
 _MARKS = {"done": ("✓", "memwb-good"), "skipped": ("–", "memwb-warn"), "failed": ("✗", "memwb-bad")}
 
 
@@ -39,50 +43,15 @@ def _waiting(state: WorkbenchState) -> str:
     return state.failure or "Not run yet: await the workbench in a cell, or change a setting."
 
 
-def verdict(state: WorkbenchState, preview: Preview) -> tuple[str, str, str]:
-    """Return mark, class and sentence: what arrived, or why not."""
-    trace = preview.trace
-    explanation = preview.explanation
-    if explanation is not None and trace.stage("search").status != "failed":
-        mark = ("✓", "memwb-good") if explanation.arrived else ("✗", "memwb-bad")
-        return (*mark, explanation.sentence)
-    if trace.injected:
-        return "✓", "memwb-good", _arrived(preview)
-    if trace.skipped_at == "search" and trace.stage("search").status == "skipped":
-        return "–", "memwb-warn", f"Nothing arrived: {never_written(state) or trace.reason}."
-    if trace.stage(str(trace.skipped_at)).status == "failed":
-        return (
-            "✗",
-            "memwb-bad",
-            f"Nothing arrived: {trace.skipped_at} failed, {trace.reason}. The agent would go on without memory.",
-        )
-    return "–", "memwb-warn", f"Nothing arrived: {trace.reason}."
-
-
-def _arrived(preview: Preview) -> str:
-    trace = preview.trace
-    kept = len(trace.entries)
-    found = preview.matching if preview.matching is not None else len(preview.hits)
-    noise = sum(stop_words_only(hit) for hit in trace.hits if hit.kept)
-    sentence = f"{kept} of {counted(found, 'hit')} arrived, ~{trace.tokens:,} tokens"
-    sentence += f"; {noise} of them matched on stop words alone" if noise else ""
-    down = _down(trace)
-    return f"{sentence}; {down} failed." if down else f"{sentence}."
-
-
-def _down(trace: InjectionTrace) -> str:
-    """Name the stores that failed."""
-    return " and ".join(repr(answer.store.name) for answer in trace.answers if answer.error is not None)
-
-
 def _verdict_bar(state: WorkbenchState, preview: Preview, why_open: bool) -> Node:
-    mark, kind, sentence = verdict(state, preview)
+    verdict = preview.verdict
+    mark, kind = _VERDICTS[verdict.kind]
     explanation = preview.explanation
     return el(
         "div",
         "memwb-verdict",
         el("span", kind, mark, aria_hidden="true"),
-        el("span", "memwb-sentence", sentence, role="status", aria_live="polite"),
+        el("span", "memwb-sentence", verdict.sentence, role="status", aria_live="polite"),
         el("button", "", "Why", action={"do": "why"}, aria_expanded=str(why_open).lower())
         if _has_more(preview)
         else None,
@@ -152,12 +121,12 @@ def _strip(state: WorkbenchState, preview: Preview) -> list[Node | str]:
 
 def _stage(stage: Stage, state: WorkbenchState, preview: Preview) -> Node:
     mark, kind = _MARKS.get(stage.status, ("·", "memwb-off"))
-    if stage.name == "search" and stage.status == "done" and _down(preview.trace):
+    if stage.name == "search" and stage.status == "done" and preview.down:
         mark, kind = "⚠", "memwb-warn"
     off = " memwb-off" if stage.status == "not reached" else ""
     title = f"{stage.name} {stage.status}" + (f": {stage.reason}" if stage.reason else "")
     detail = _detail(stage, preview)
-    if stage.name == "search" and stage.status == "skipped" and never_written(state):
+    if stage.name == "search" and stage.status == "skipped" and preview.unwritten:
         detail = "nothing is stored"
     return el(
         "span",
@@ -184,13 +153,13 @@ def _detail(stage: Stage, preview: Preview) -> str:
     if stage.name == "query":
         return f"{named}{quoted(trace.query or '', 28)}"
     if stage.name == "search":
-        down = _down(trace)
+        down = preview.down
         return f"{_matched(preview)}, kept {len(trace.entries)}" + (f", {down} failed" if down else "")
     return f"{named}~{trace.tokens:,} tok" if stage.name == "format" else trace.settings.placement
 
 
 def _matched(preview: Preview) -> str:
-    found = f"{preview.matching if preview.matching is not None else len(preview.hits):,}"
+    found = f"{preview.found:,}"
     return f"{found} of {preview.entries:,}" if preview.entries is not None else found
 
 
@@ -198,7 +167,7 @@ def _popover(state: WorkbenchState, preview: Preview) -> Node:
     explanation, trace = preview.explanation, preview.trace
     content: list[Node] = []
     if explanation is not None:
-        if explanation.sentence != verdict(state, preview)[2]:
+        if explanation.sentence != preview.verdict.sentence:
             content.append(el("p", "", el("strong", "", explanation.sentence)))
         if explanation.matched:
             content.append(el("p", "", f"Words of the query in it: {', '.join(explanation.matched)}"))

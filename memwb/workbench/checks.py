@@ -1,0 +1,90 @@
+"""The settings of a workbench as a person writes them, read into settings that are known to be good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from .._text import counted
+from ..errors import ConfigError, nearest
+from ..memory import MemoryManager
+from ..memory.settings import INJECTION_KEYS, Injection, at_least_one, check_injection_value, resolve_injection
+from .source import Source, read_messages
+
+SETTINGS = ("max_entries", "trigger", "query", "format", "placement", "stores", "call", "messages", "injection")
+
+
+def checked_setting(source: Source, key: str, value: Any) -> Any:
+    """Return what ``value`` means for the setting ``key``; None means what the source has.
+
+    Raises:
+        ConfigError: There is no such setting, or it does not take the value.
+    """
+    if key not in SETTINGS:
+        raise ConfigError(
+            f"Workbench: unknown setting {key!r}; the settings are {', '.join(SETTINGS)}.{nearest(key, SETTINGS)}",
+            key=key,
+            value=value,
+            allowed=SETTINGS,
+        )
+    if key == "injection":
+        return resolved(source, source.injection if value is None else value)
+    if key == "messages":
+        return source.messages if value is None else read_messages(value)
+    if key == "stores":
+        return _checked_stores([store.name for store in source.stores], value)
+    if key == "placement" and value is None:
+        return source.placement or Injection().placement
+    assert key in INJECTION_KEYS
+    return getattr(Injection(), key) if value is None else check_injection_value(key, value, "Workbench: ")
+
+
+def resolved(source: Source, given: Any) -> Injection | None:
+    """Read an injection setting; where it says no placement, the source's SDK does."""
+    settings = resolve_injection(given, prefix="Workbench: ")
+    if settings and source.placement and not (isinstance(given, dict) and given.get("placement")):
+        return replace(settings, placement=source.placement)
+    return settings
+
+
+def checked_call(value: Any, calls: int) -> int:
+    """Return a model call's number, from 1; None means the last one."""
+    if value is None:
+        return calls
+    call = at_least_one(value, "Workbench: call", "call")
+    if call > calls:
+        raise ConfigError(
+            f"Workbench: call is {call}; this conversation has {counted(calls, 'model call')}.", key="call", value=value
+        )
+    return call
+
+
+def check_stores(source: Source) -> None:
+    """Refuse stores that do not go together, in a manager's own words; what a Strands agent holds, it has taken."""
+    if source.placement is None:
+        MemoryManager(source.stores, search_tool_config=False)
+
+
+def _checked_stores(known: list[str], value: Any) -> tuple[str, ...]:
+    if value is None:
+        return tuple(known)
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, Iterable):
+        raise ConfigError(
+            f"Workbench: stores must be names of stores, in order, not {value!r}.", key="stores", value=value
+        )
+    chosen = tuple(dict.fromkeys(names))
+    for name in chosen:
+        if name not in known:
+            raise ConfigError(
+                f"Workbench: no store {name!r}; the stores are {', '.join(known)}.{nearest(str(name), known)}",
+                key="stores",
+                value=name,
+                allowed=known,
+            )
+    if not chosen:
+        raise ConfigError(
+            "Workbench: stores is empty; name at least one store, or give None for all.", key="stores", value=[]
+        )
+    return chosen

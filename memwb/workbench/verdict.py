@@ -1,0 +1,48 @@
+"""The verdict: what arrived at a model call, or why not, in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from .._text import counted
+from ..memory.notes import stop_words_only
+
+if TYPE_CHECKING:
+    from .preview import Preview
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the screen says on top.
+
+    Attributes:
+        kind: ``arrived``; ``missing`` (the entry that is looked for did not arrive), ``nothing`` (nothing was injected,
+            for a reason) or ``failed`` (nothing was injected, by a fault).
+        sentence: The same in words.
+    """
+
+    kind: Literal["arrived", "missing", "nothing", "failed"]
+    sentence: str
+
+
+def verdict_of(preview: Preview) -> Verdict:
+    """Judge a preview: by the entry that is looked for, where there is one, else by what arrived."""
+    trace, explanation = preview.trace, preview.explanation
+    if explanation is not None and trace.stage("search").status != "failed":
+        return Verdict("arrived" if explanation.arrived else "missing", explanation.sentence)
+    if trace.injected:
+        return Verdict("arrived", _arrived(preview))
+    if trace.error is not None:
+        reason = f"{trace.skipped_at} failed, {trace.reason}"
+        return Verdict("failed", f"Nothing arrived: {reason}. The agent would go on without memory.")
+    reason = (preview.unwritten if trace.skipped_at == "search" else "") or trace.reason
+    return Verdict("nothing", f"Nothing arrived: {reason}.")
+
+
+def _arrived(preview: Preview) -> str:
+    trace = preview.trace
+    noise = sum(stop_words_only(hit) for hit in trace.hits if hit.kept)
+    sentence = f"{len(trace.entries)} of {counted(preview.found, 'hit')} arrived, ~{trace.tokens:,} tokens"
+    sentence += f"; {noise} of them matched on stop words alone" if noise else ""
+    return f"{sentence}; {preview.down} failed." if preview.down else f"{sentence}."
