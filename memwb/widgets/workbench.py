@@ -175,10 +175,12 @@ class Workbench(ipywidgets.VBox):
         self._draw()
 
     def _do_try(self, message: dict[str, Any]) -> None:
-        preview = self.state.preview
-        if preview and preview.explanation and message["n"] < len(preview.explanation.suggestions):
-            self._why_open = False
-            self.state.put(**preview.explanation.suggestions[message["n"]].settings)
+        explanation = self.state.preview.explanation if self.state.preview else None
+        for suggestion in explanation.suggestions if explanation else ():
+            if suggestion.text == message["text"]:  # the one that the button named: a newer answer may list others
+                self._why_open = False
+                self.state.put(**suggestion.settings)
+                return
 
     def _do_cut(self, message: dict[str, Any]) -> None:
         settings = self.state.settings
@@ -191,7 +193,7 @@ class Workbench(ipywidgets.VBox):
     def _do_hit(self, message: dict[str, Any]) -> None:
         for hit in self.state.preview.hits if self.state.preview else ():
             if (hit.store, hit.rank) == (message["store"], message["rank"]):
-                self.state.look_for(hit.id or hit.content, pause=0.0)
+                self.state.look_for(hit, pause=0.0)
                 return
 
     def _do_tab(self, message: dict[str, Any]) -> None:

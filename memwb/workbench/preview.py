@@ -84,7 +84,7 @@ class Question:
         stores: The stores that are searched, in order.
         messages: The conversation before the model call.
         settings: The injection settings, None where injection is off.
-        looked_for: The entry to explain, by a text that it holds or by its id; "" for none.
+        looked_for: The entry to explain, by a text that it holds, by its id, or as a hit; "" for none.
         expected: Ids or texts of entries that should arrive; the first missing one is explained where none is looked
             for.
         listings: For a store that cannot list itself: a store over the same entries, by name.
@@ -96,7 +96,7 @@ class Question:
     stores: Stores
     messages: Sequence[Message]
     settings: Injection | None
-    looked_for: str = ""
+    looked_for: str | Hit = ""
     expected: Sequence[str] = ()
     listings: dict[str, Any] = field(default_factory=dict)
     agent: Any = None

@@ -72,7 +72,7 @@ class WorkbenchState:
         known = self.source.expected if messages is None else ()
         self._expected = (expected,) if isinstance(expected, str) else tuple(expected) or known
         self._expected_at = self.call
-        self.looked_for = ""
+        self._target: str | Hit = ""
         self.time_limit = time_limit
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
         self._subscribers: dict[object, Callable[[], None]] = {}
@@ -254,11 +254,16 @@ class WorkbenchState:
         if self.slots[name].undo():
             self.changed()
 
-    def look_for(self, text: str, pause: float = PAUSE) -> None:
-        """Choose the entry that the verdict is about, by a text that it holds or by its id; "" for none."""
-        if text != self.looked_for:
-            self.looked_for = text
+    def look_for(self, target: str | Hit, pause: float = PAUSE) -> None:
+        """Choose the entry that the verdict is about: a text that it holds, its id, or a hit; "" for none."""
+        if target != self._target:
+            self._target = target
             self.changed(pause)
+
+    @property
+    def looked_for(self) -> str:
+        """What is looked for, as it stands in the search field."""
+        return self._target if isinstance(self._target, str) else self._target.id or self._target.content
 
     def switch(self, source: Any) -> None:
         """Open another source; conversation and settings stay."""
@@ -267,7 +272,7 @@ class WorkbenchState:
         self.source = replace(self.source, stores=opened.stores, listings=opened.listings, notes=opened.notes)
         self.store_names = tuple(store.name for store in self.source.stores)
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
-        self._expected, self.looked_for = (), ""  # they were said of the other entries
+        self._expected, self._target = (), ""  # they were said of the other entries
         self.changed()
 
     def say(self, text: str) -> None:
@@ -331,7 +336,7 @@ class WorkbenchState:
             self._stores(),
             list(self.seen),
             self.settings,
-            looked_for=self.looked_for,
+            looked_for=self._target,
             expected=self.expected,
             listings=self.source.listings,
             agent=self.source.agent,

@@ -63,7 +63,10 @@ async def test_the_verdict_is_about_the_expected_entry_with_the_fix_that_was_tri
         stop words : 1 of 2 kept entries matched by stop words alone (i); list: Snowball English
     """)
     assert button(panes.top(state), "Why") == {"do": "why"}
-    assert button(panes.top(state), "Try: max_entries 4 → rank 4") == {"do": "try", "n": 0}
+    assert button(panes.top(state), "Try: max_entries 4 → rank 4") == {
+        "do": "try",
+        "text": "max_entries 4 → rank 4 (and 1 other new entry)",
+    }
 
 
 async def test_an_expected_entry_that_arrived_is_said_to():

@@ -217,7 +217,7 @@ async def test_the_fix_brings_the_expected_entry_in(bench):
 
     await act(workbench, do="why")
     assert "Changes that were tried" in read_top(workbench)
-    await act(workbench, do="try", n=0)
+    await act(workbench, do="try", text=workbench.state.preview.explanation.suggestions[0].text)
     assert "arrived: rank 1" in read_top(workbench)
     assert "Changes that were tried" not in read_top(workbench)
     assert workbench.trace.hits[0].id == CASE.expected[0]

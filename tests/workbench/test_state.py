@@ -535,3 +535,14 @@ async def test_an_empty_file_and_a_missing_one_read_differently_and_unlike_no_ma
         "Workbench(1 store, 0 entries; call 1: nothing found: nothing was ever written to 'texts')",
         "Workbench(1 store, 1 entry; call 1: nothing found: no entry shares a word with 'What do I use?')",
     ]
+
+
+async def test_a_hit_that_is_looked_for_is_the_one_of_its_own_store():
+    one, other = ListStore("Tea is green.", name="one"), ListStore("Tea is black.", name="other")  # both hold an e1
+    state = WorkbenchState([one, other], "tea")
+    await state.settled()
+
+    state.look_for(state.hits[1], pause=0.0)
+    await state.settled()
+    found = state.preview.explanation
+    assert (found.target, found.store, found.id) == ("Tea is black.", "other", "e1")

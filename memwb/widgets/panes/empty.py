@@ -16,10 +16,11 @@ def empty(state: WorkbenchState) -> Node | None:
     if preview is None or not preview.unwritten:
         return None
     reason = preview.unwritten
+    reason = reason.replace("nothing", "Nothing", 1) if reason.startswith("nothing") else reason
     write = el("code", "", "await store.add(...)")
     agents = ", or let an agent write: its add tool is off unless it is switched on."
     content: list[Node] = [
-        el("p", "", el("strong", "", f"{reason[0].upper()}{reason[1:]}.")),
+        el("p", "", el("strong", "", f"{reason}.")),
         el("p", "", "Write to it with ", write, agents),
     ]
     for neighbour in preview.neighbours:

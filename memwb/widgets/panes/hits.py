@@ -129,4 +129,7 @@ def _row(hit: Hit, best: float, several: bool, state: WorkbenchState, preview: P
 
 
 def _is_chosen(hit: Hit, preview: Preview) -> bool:
-    return preview.explanation is not None and preview.explanation.target == hit.content
+    found = preview.explanation
+    if found is None or found.store not in (None, hit.store):
+        return False
+    return found.id == hit.id if found.id and hit.id else found.target == hit.content

@@ -67,9 +67,10 @@ def _has_more(preview: Preview) -> bool:
 def _fix(explanation: Explanation | None) -> Node | None:
     if explanation is None or not explanation.suggestions:
         return None
-    text = f"Try: {explanation.suggestions[0].text}"
+    suggestion = explanation.suggestions[0]
+    text = f"Try: {suggestion.text}"
     short = text.rsplit(" (and ", 1)[0]  # what comes in beside it is in the tool tip, and behind "Why"
-    return el("button", "memwb-fix", short, action={"do": "try", "n": 0}, title=text)
+    return el("button", "memwb-fix", short, action={"do": "try", "text": suggestion.text}, title=text)
 
 
 def _calls(state: WorkbenchState) -> Node | None:
@@ -192,7 +193,7 @@ def _tried(explanation: Explanation) -> list[Node]:
     if not explanation.suggestions:
         return [el("p", "", "None of the changes that memwb tries brings it in: another limit, another query.")]
     rows = [
-        el("li", "", el("button", "", f"Try: {suggestion.text}", action={"do": "try", "n": at}))
-        for at, suggestion in enumerate(explanation.suggestions)
+        el("li", "", el("button", "", f"Try: {suggestion.text}", action={"do": "try", "text": suggestion.text}))
+        for suggestion in explanation.suggestions
     ]
     return [el("p", "", "Changes that were tried on this call and bring it in:"), el("ul", "", *rows)]

@@ -130,6 +130,7 @@ function hitsAbove(root, y) {
 function dragCut(root, line, event, send) {
   event.preventDefault();
   const start = event.clientY;
+  const before = hitsAbove(root, start);
   line.setPointerCapture(event.pointerId);
   line.classList.add("memwb-dragged");
   const move = (at) => { line.style.transform = `translateY(${at.clientY - start}px)`; };
@@ -137,7 +138,9 @@ function dragCut(root, line, event, send) {
     line.style.transform = "";
     line.classList.remove("memwb-dragged");
     line.removeEventListener("pointermove", move);
-    if (at.type === "pointerup") send({ do: "cut", to: Math.max(1, hitsAbove(root, at.clientY)) });
+    const moved = Math.abs(at.clientY - start) > 4; // a click is no drag, and neither is one that passes no row
+    const above = hitsAbove(root, at.clientY);
+    if (at.type === "pointerup" && moved && above !== before) send({ do: "cut", to: Math.max(1, above) });
   };
   line.addEventListener("pointermove", move);
   line.addEventListener("pointerup", drop, { once: true });
@@ -190,7 +193,7 @@ function render({ model, el }) {
     if (target.tagName === "INPUT") {
       if (event.key === "Enter" && target.memwb.enter) send({ ...target.memwb, value: target.value });
     } else if (target.classList.contains("memwb-cut")) {
-      const by = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[event.key];
+      const by = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1, PageUp: -5, PageDown: 5 }[event.key];
       if (by) { event.preventDefault(); send({ do: "cut", by }); }
     } else if (target.tagName !== "BUTTON" && target.tagName !== "SUMMARY" && (event.key === "Enter" || event.key === " ")) {
       event.preventDefault();
