@@ -227,7 +227,7 @@ async def test_a_fix_that_is_not_there_any_more_changes_nothing(bench):
     workbench = await bench()
     before = workbench.injection
 
-    await act(workbench, do="try", n=0)
+    await act(workbench, do="try", text="a change of yesterday")
     assert workbench.injection == before
 
 
