@@ -23,6 +23,11 @@ def shortened(text: str, length: int = 60) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
+def cropped(text: str, length: int = 300) -> str:
+    """Return the text as it is, or its beginning with an ellipsis where it has more than ``length`` characters."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
 def quoted(text: str, length: int = 60) -> str:
     """Return the shortened text in single quotes, for sentences."""
     return f"'{shortened(text, length)}'"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwb._text import counted, estimate_tokens, quoted, shortened, visible, xml_forbidden
+from memwb._text import counted, cropped, estimate_tokens, quoted, shortened, visible, xml_forbidden
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("x" * 400, 100)])
@@ -83,3 +83,13 @@ def test_characters_that_xml_forbids_are_listed_once_in_order() -> None:
 def test_counted_speaks_of_one_and_of_many(number: int, words: str) -> None:
     assert counted(number, "hit") == words
     assert counted(2, "entry", "entries") == "2 entries"
+
+
+@given(st.text(max_size=40))
+def test_a_short_text_is_not_cropped_nor_changed(text: str) -> None:
+    assert cropped(text, 40) == text
+
+
+def test_a_long_text_is_cropped_to_its_beginning() -> None:
+    assert cropped("a long line\nand more", 8) == "a long…"
+    assert len(cropped("x" * 5_000_000)) == 300

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from .._text import cropped
 from ..datasets import Case
 from ..memory import Hit, InjectionTrace, MemoryManager, ranking_of
 from ..memory.notes import stop_words_only
 from . import metrics
 
 RANKED = 1000
-"""How many places of a ranking are looked at, the depth of a run in TREC."""
+"""How many places of each store's ranking are looked at, the depth of a run in TREC."""
 
 Figures = dict[str, float | None]
 """Name -> value; None where a figure is not defined for the case."""
@@ -64,7 +66,9 @@ async def run_case(case: Case, setting: str, managers: Sequence[MemoryManager], 
             outcome = trace.summary
     except Exception as error:  # one case must not take the others' figures with it; a cancellation passes
         why = str(error) if isinstance(error, _Failed) else f"{type(error).__name__}: {error}"
-        return CaseResult(setting, case.id, case.owner, case.category, len(case.expected), None, {}, "failed", why)
+        return CaseResult(
+            setting, case.id, case.owner, case.category, len(case.expected), None, {}, "failed", cropped(why)
+        )
     several = len(managers) > 1
     return CaseResult(
         setting,
@@ -93,14 +97,19 @@ def _raise_failure(trace: InjectionTrace) -> None:
 
 
 async def _ranking(manager: MemoryManager, trace: InjectionTrace) -> Sequence[Hit]:
-    """Ask for the full ranking; what was searched for nothing has none."""
+    """Ask for the full ranking, as deep for every setting; what was searched for nothing has none."""
     if not trace.answers or trace.query is None:
         return ()
     hits = await ranking_of(manager, trace.query, RANKED)
-    if len(hits) < len(trace.hits):
-        raise _Failed(
-            f"search: asked for {RANKED} entries the stores gave {len(hits)}, not {len(trace.hits)} as before"
-        )
+    for store, error in hits.failures.items():
+        raise _Failed(f"search: store {store!r}, asked for {RANKED} entries, raised {error!r}")
+    given = Counter(hit.store for hit in hits)
+    for answer in trace.answers:
+        store, before = answer.store.name, min(len(answer.entries), RANKED)
+        if given[store] < before:
+            raise _Failed(
+                f"search: store {store!r}, asked for {RANKED} entries, gave {given[store]}, not {before} as before"
+            )
     return hits
 
 

@@ -11,7 +11,7 @@ import logging
 from .._text import estimate_tokens
 from ..errors import AggregateMemoryError
 from .events import AfterInvocation, BeforeModelCall, MessageAdded
-from .explain import Explanation, Suggestion, ranking_of
+from .explain import Explanation, Ranking, Suggestion, ranking_of
 from .extraction.triggers import IntervalTrigger, InvocationTrigger
 from .extraction.types import (
     ExtractionConfig,
@@ -95,6 +95,7 @@ __all__ = [
     "Metadata",
     "Note",
     "Placement",
+    "Ranking",
     "SearchOptions",
     "SearchResult",
     "Stage",

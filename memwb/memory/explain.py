@@ -5,27 +5,21 @@ Every suggestion has been tried on the same conversation before it is made.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._text import counted, quoted
+from .._text import counted, cropped
+from .deeper import HasStores, Ranking, failed_stores, matching, ranking_of
 from .injection import run_injection
 from .queries import last_two_messages, latest_without_stop_words, whole_history
-from .search import ask_stores
+from .search import is_the_stores_own
 from .settings import Injection
-from .trace import Hit, InjectionTrace, Matcher, in_order, make_hit, matched_tokens, tokenizer_of
+from .trace import Hit, InjectionTrace, in_order, matched_tokens, tokenizer_of
 from .types import Message
+from .wanted import Target, Wanted
 
-if TYPE_CHECKING:
-    from .manager import MemoryManager
-
-DEEP_LIMIT = 100
-"""Entries asked of a store that cannot say how many of its entries match."""
-
-LISTED = 1000
-"""Records that hold the words asked for, among which the very text is looked for."""
+__all__ = ["Explanation", "Ranking", "Suggestion", "decided", "explain", "matching", "ranking_of", "with_suggestions"]
 
 MAX_ENTRIES_TRIED = 20
 """No suggestion raises max_entries above this: a block of everything is no finding."""
@@ -65,6 +59,8 @@ class Explanation:
         matched: Query tokens that the entry holds.
         missing: Query tokens that it does not hold.
         suggestions: Changes that bring it in, the smallest first; empty when it arrived or none was found.
+        store: The store that holds the entry, None where none was found to.
+        id: The entry's id where its store tells it; unique within that store only.
     """
 
     target: str
@@ -76,6 +72,9 @@ class Explanation:
     matched: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = field(default=())
+    store: str | None = None
+    id: str | None = None
+    _wanted: Wanted | None = field(default=None, repr=False, compare=False)  # what the changes are tried for
 
     def __repr__(self) -> str:
         lines = [self.sentence, *(f"  try: {suggestion.text}" for suggestion in self.suggestions)]
@@ -87,49 +86,8 @@ class Explanation:
         return explanation_html(self)
 
 
-async def ranking_of(
-    manager: MemoryManager, query: str, limit: int | None = None, *, trace: InjectionTrace | None = None
-) -> tuple[Hit, ...]:
-    """Ask the stores deeper than an injection does and return every hit, in store order and each store's ranking.
-
-    Args:
-        manager: Whose stores are asked.
-        query: The text to search.
-        limit: The most entries of each store; None: as many as match where the store can say, else 100.
-        trace: Marks the hits that this injection kept (``kept``) and says what cut the others.
-    """
-    failed = [] if trace is None else [answer.store for answer in trace.answers if answer.error is not None]
-    stores = [store for store in manager.stores if store not in failed]  # what was down is not asked again
-    limits = [limit or await matching(store, query) or DEEP_LIMIT for store in stores]
-    answers = await ask_stores(stores, query, limits)
-    answered = {} if trace is None else {answer.store.name: len(answer.entries) for answer in trace.answers}
-    kept = Counter((hit.store, hit.content) for hit in (trace.hits if trace else ()) if hit.kept)
-    asked = trace.settings.max_entries if trace is not None and trace.settings else 0
-    hits = []
-    for answer in answers:
-        seen = answered.get(answer.store.name, 0)
-        matcher = Matcher(answer.store, query)
-        for rank, entry in enumerate(answer.entries, 1):
-            is_kept = kept[answer.store.name, entry.content] > 0
-            kept[answer.store.name, entry.content] -= is_kept
-            withheld = trace is not None and seen < rank <= asked
-            hits.append(make_hit(matcher, rank, entry, kept=is_kept, below=withheld))
-    return tuple(hits)
-
-
-async def matching(store: Any, query: str) -> int | None:
-    """Return how many of the store's entries match the query, or None where it cannot say."""
-    count = getattr(store, "count_matches", None)
-    if not callable(count):
-        return None
-    try:
-        return int(await count(query))
-    except Exception:  # a store that fails here fails its search too, and that failure is reported
-        return None
-
-
 async def explain(
-    manager: MemoryManager,
+    manager: HasStores,
     target: Any,
     messages: Sequence[Message],
     settings: Injection | None,
@@ -137,89 +95,77 @@ async def explain(
     trace: InjectionTrace | None = None,
     **given: Any,
 ) -> Explanation:
-    """See ``MemoryManager.why``; ``trace`` is the injection with these settings, where it has been run already."""
+    """See ``MemoryManager.why``: :func:`decided`, then :func:`with_suggestions`."""
     trace = trace or await run_injection(manager.stores, messages, settings, **given)
+    found = await decided(manager, target, messages, settings, trace=trace, **given)
+    return await with_suggestions(found, manager, messages, settings, trace=trace, **given)
+
+
+async def decided(
+    manager: HasStores,
+    target: Any,
+    messages: Sequence[Message],
+    settings: Injection | None,
+    *,
+    trace: InjectionTrace | None = None,
+    **given: Any,
+) -> Explanation:
+    """Say whether an entry arrived, and why; no change of settings is tried yet.
+
+    Args:
+        manager: Whose stores are asked.
+        target: As for ``MemoryManager.why``.
+        messages: The conversation before the model call.
+        settings: The checked settings, None where injection is off.
+        trace: The injection with these settings, where it has been run already.
+        **given: ``state``, ``agent`` and ``call``, as for ``MemoryManager.why``.
+    """
+    trace = trace or await run_injection(manager.stores, messages, settings, **given)
+    asked = Target.of(target)
     searched = trace.query is not None and trace.stage("search").status != "not reached"
-    hits = await ranking_of(manager, trace.query or "", trace=trace) if searched else ()
-    wanted = await _Wanted.find(manager, target, hits, trace)
-    found = _decided(manager, wanted, trace, hits) if searched else _not_searched(wanted, trace)
-    if found.arrived or settings is None or not wanted.known:
-        return found
-    changes = [change for change in _changes(settings, wanted.needs(hits)) if _fits(change[1], trace)]
+    hits = Ranking(trace.hits)
+    wanted = asked.arrived(trace)
+    if wanted is None:
+        hits = await ranking_of(manager, trace.query or "", trace=trace) if searched else Ranking()
+        wanted = await asked.find(manager, hits, trace)
+        wanted = replace(wanted, needed=wanted.place_in(hits))
+    found = await _decided(manager, wanted, trace, hits) if searched else _not_searched(wanted, trace)
+    return replace(found, store=wanted.store, id=wanted.id, _wanted=wanted)
+
+
+async def with_suggestions(
+    explanation: Explanation,
+    manager: HasStores,
+    messages: Sequence[Message],
+    settings: Injection | None,
+    *,
+    trace: InjectionTrace | None = None,
+    **given: Any,
+) -> Explanation:
+    """Return the explanation with the changes of settings that bring its entry in.
+
+    Each change is tried in a whole injection of its own; between two of them the event loop is free.
+
+    Args:
+        explanation: What :func:`decided` gave for the same stores, messages and settings.
+        manager: As for :func:`decided`, like the other arguments.
+        messages: The conversation before the model call.
+        settings: The checked settings.
+        trace: The injection with these settings, where it has been run already.
+        **given: ``state``, ``agent`` and ``call``.
+    """
+    wanted = explanation._wanted or Wanted(explanation.target, explanation.id, explanation.store)
+    if explanation.arrived or settings is None or not wanted.known:
+        return explanation
+    trace = trace or await run_injection(manager.stores, messages, settings, **given)
+    changes = [change for change in _changes(settings, wanted.needed) if _fits(change[1], trace)]
     tried = [suggestion async for suggestion in _tried(manager, wanted, messages, settings, changes, trace, given)]
     # The smallest change first: the one that brings the fewest other entries along, then the better place.
     tried.sort(key=lambda suggestion: (suggestion.also, suggestion.rank))
-    return replace(found, suggestions=tuple(tried))
+    return replace(explanation, suggestions=tuple(tried))
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """The entry that is asked about."""
-
-    content: str
-    id: str | None = None
-    store: str | None = None
-    known: bool = True
-
-    @classmethod
-    async def find(cls, manager: MemoryManager, target: Any, hits: Sequence[Hit], trace: InjectionTrace) -> _Wanted:
-        content = getattr(target, "content", target)
-        if not isinstance(content, str):
-            content = str(content)
-        id = getattr(target, "id", None)
-        for exact in (True, False):  # an entry that is this text comes before one that holds it
-            if hit := _pick(hits, content, id, exact):
-                return cls(hit.content, hit.id, hit.store)
-            for store in manager.stores:
-                record = await _listed(store, content, id, exact)
-                if record is not None:
-                    return cls(record.content, record.id, store.name)
-        # A store that cannot list may still find the entry by its own words.
-        if content.strip():
-            found = await ranking_of(manager, content, trace=trace)
-            if hit := _pick(found, content, id, True) or _pick(found, content, id, False):
-                return cls(hit.content, hit.id, hit.store)
-        return cls(content, id, known=not isinstance(target, str))
-
-    def is_hit(self, hit: Hit) -> bool:
-        if self.id is not None and hit.id is not None:
-            return self.id == hit.id and self.store in (None, hit.store)
-        return hit.content == self.content and self.store in (None, hit.store)
-
-    def needs(self, hits: Sequence[Hit]) -> int | None:
-        """Return the max_entries that would reach the entry, past the hits of its store and of those before it."""
-        return next((place for place, hit in enumerate(hits, 1) if self.is_hit(hit)), None)
-
-    @property
-    def name(self) -> str:
-        return quoted(self.content)
-
-
-def _pick(hits: Sequence[Hit], content: str, id: str | None, exact: bool) -> Hit | None:
-    """Choose the hit that is meant: by id, else by its very content; or, inexactly, one that holds the words given."""
-    if not exact:
-        words = content.casefold() if id is None and content.strip() else None
-        return next((hit for hit in hits if words is not None and words in hit.content.casefold()), None)
-    by_id = (hit for hit in hits if hit.id is not None and hit.id in (id, content))
-    return next(by_id, None) or next((hit for hit in hits if hit.content.strip() == content.strip()), None)
-
-
-async def _listed(store: Any, content: str, id: str | None, exact: bool) -> Any:
-    """Look the entry up in a store that can list: by id or very content; or, inexactly, by the words given."""
-    if not hasattr(store, "page") or not hasattr(store, "get"):
-        return None
-    try:
-        if exact:
-            for key in filter(None, (id, content)):
-                if (record := await store.get(key)) is not None:
-                    return record
-        page = await store.page(0, LISTED, where=content.strip()) if content.strip() else []
-    except Exception:  # a store that cannot answer holds nothing that could be explained; the trace names its failure
-        return None
-    return next((record for record in page if not exact or record.content.strip() == content.strip()), None)
-
-
-def _not_searched(wanted: _Wanted, trace: InjectionTrace) -> Explanation:
+def _not_searched(wanted: Wanted, trace: InjectionTrace) -> Explanation:
     return Explanation(
         wanted.content,
         arrived=False,
@@ -229,29 +175,31 @@ def _not_searched(wanted: _Wanted, trace: InjectionTrace) -> Explanation:
     )
 
 
-def _decided(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrace, hits: Sequence[Hit]) -> Explanation:
+async def _decided(manager: HasStores, wanted: Wanted, trace: InjectionTrace, hits: Ranking) -> Explanation:
     """Say where, from the search on, it was decided whether the entry arrives."""
     assert trace.query is not None
     assert trace.settings is not None
     hit = next(filter(wanted.is_hit, hits), None)
     if hit is None:
-        return _unmatched(manager, wanted, trace)
+        return await _unmatched(manager, wanted, trace, hits.failures)
     common: dict[str, Any] = {
         "rank": hit.rank,
         "limit": trace.settings.max_entries,
         "matched": hit.matched,
         "missing": _missing(manager, hit.store, trace.query, hit.content),
     }
+    rank = f"rank {hit.rank}" + (f" in {hit.store!r}" if len(manager.stores) > 1 else "")
     if hit.kept and trace.injected:
-        sentence = f"{wanted.name} arrived: rank {hit.rank}{_on(hit)}."
+        sentence = f"{wanted.name} arrived: {rank}{_on(hit)}."
         return Explanation(wanted.content, True, sentence, "fold", **common)
     if hit.kept:
-        sentence = f"{wanted.name} did not arrive: it was kept at rank {hit.rank}, but {trace.summary}."
+        sentence = f"{wanted.name} did not arrive: it was kept at {rank}, but {trace.summary}."
         return Explanation(wanted.content, False, sentence, trace.skipped_at or "format", **common)
     if trace.stage("search").status == "failed":
         sentence = f"{wanted.name} did not arrive: the search failed, {trace.reason}."
         return Explanation(wanted.content, False, sentence, "search", **common)
-    return Explanation(wanted.content, False, _cut(wanted, hit, hits, trace), "search", **common)
+    sentence = f"{wanted.name} did not arrive: {_cut(hit, rank, hits, trace.settings.max_entries)}."
+    return Explanation(wanted.content, False, sentence, "search", **common)
 
 
 def _on(hit: Hit) -> str:
@@ -265,51 +213,78 @@ def _on(hit: Hit) -> str:
     )
 
 
-def _cut(wanted: _Wanted, hit: Hit, hits: Sequence[Hit], trace: InjectionTrace) -> str:
-    assert trace.settings is not None
-    limit = trace.settings.max_entries
+def _cut(hit: Hit, rank: str, hits: Sequence[Hit], limit: int) -> str:
     if hit.cut_by == "store limit":
-        return (
-            f"{wanted.name} did not arrive: {hit.store!r} ranks it {hit.rank} but returned fewer entries than it was "
-            f"asked for."
-        )
+        return f"{hit.store!r} ranks it {hit.rank} but returned fewer entries than it was asked for"
     if hit.rank <= limit:
         before = [other.store for other in hits if other.kept and other.store != hit.store]
+        if not before:
+            return f"{hit.store!r} ranks it {hit.rank} now, but did not when the injection asked"
         names = ", ".join(map(repr, dict.fromkeys(before)))
         took = "filled the" if len(before) == limit else f"took {len(before)} of the"
-        return (
-            f"{wanted.name} did not arrive: rank {hit.rank} in {hit.store!r}, but {names}, registered before it, "
-            f"{took} {counted(limit, 'place')}."
-        )
-    return f"{wanted.name} did not arrive: rank {hit.rank}, limit {limit}."
+        return f"{rank}, but {names}, registered before it, {took} {counted(limit, 'place')}"
+    return f"{rank}, limit {limit}"
 
 
-def _unmatched(manager: MemoryManager, wanted: _Wanted, trace: InjectionTrace) -> Explanation:
+async def _unmatched(
+    manager: HasStores, wanted: Wanted, trace: InjectionTrace, failed_later: Mapping[str, BaseException]
+) -> Explanation:
+    """Say why the entry is not among the hits: its store failed, does not return it, or does not hold it."""
     assert trace.query is not None
     assert trace.settings is not None
-    limit = trace.settings.max_entries
-    failed = [answer for answer in trace.answers if answer.error is not None]
-    if failed and (wanted.store is None or wanted.store in [answer.store.name for answer in failed]):
-        names = "; ".join(f"{answer.store.name!r} raised {answer.error!r}" for answer in failed)
-        sentence = f"{wanted.name} did not arrive: store {names}."
-        return Explanation(wanted.content, False, sentence, "search", limit=limit)
     missing = _missing(manager, wanted.store, trace.query, wanted.content)
-    if wanted.store is not None:
-        sentence = f"{wanted.name} did not arrive: {_not_matched(manager, wanted, trace.query, missing)}"
-        return Explanation(wanted.content, False, sentence, "search", limit=limit, missing=missing)
-    sentence = f"{wanted.name} did not arrive: no store here holds it, as far as they can be searched."
-    return Explanation(wanted.content, False, sentence, "store", limit=limit, missing=missing)
+    failed = failed_stores(trace)
+    if failed and (wanted.store or wanted.named) in (None, *failed):
+        names = "; ".join(f"{name!r} raised {cropped(repr(error))}" for name, error in failed.items())
+        stage, reason, missing = "search", f"store {names}", ()
+    elif wanted.store is not None:
+        stage, reason = "search", _not_matched(manager, wanted, trace.query, missing, failed_later.get(wanted.store))
+    else:
+        stage, reason = "store", await _not_held(manager, wanted)
+    sentence = f"{wanted.name} did not arrive: {reason}."
+    return Explanation(wanted.content, False, sentence, stage, limit=trace.settings.max_entries, missing=missing)
 
 
-def _not_matched(manager: MemoryManager, wanted: _Wanted, query: str, missing: Sequence[str]) -> str:
+def _not_matched(
+    manager: HasStores, wanted: Wanted, query: str, missing: Sequence[str], failure: BaseException | None
+) -> str:
     store = next(store for store in manager.stores if store.name == wanted.store)
     if not callable(getattr(store, "tokenizer", None)) or matched_tokens(store, query, wanted.content):
-        return f"{wanted.store!r} does not return it for this query."
-    words = ", ".join(missing) or "nothing"
-    return f"it shares no word with the query. Searched: {words}."
+        if failure is not None:
+            return f"{wanted.store!r} did not return it, and when asked for more it raised {cropped(repr(failure))}"
+        return f"{wanted.store!r} does not return it for this query"
+    held = f"it is in {wanted.store!r}, but " if len(manager.stores) > 1 else "it "
+    return f"{held}shares no word with the query. Searched: {', '.join(missing) or 'nothing'}"
 
 
-def _missing(manager: MemoryManager, store: str | None, query: str, content: str) -> tuple[str, ...]:
+async def _not_held(manager: HasStores, wanted: Wanted) -> str:
+    """Say that no store holds the entry, and which of them hold nothing at all."""
+    stores = [store for store in manager.stores if wanted.named in (None, store.name)]
+    if not stores:
+        searched = ", ".join(repr(store.name) for store in manager.stores)
+        return f"it is of {wanted.named!r}, which is not among the stores searched ({searched})"
+    empty = [store.name for store in stores if await _is_empty(store)]
+    unwritten = f"nothing was ever written to {', '.join(map(repr, empty))}"
+    if len(empty) == len(stores):
+        return unwritten
+    if wanted.named is not None:
+        return f"{wanted.named!r} does not hold it"
+    return "no store here holds it, as far as they can be searched" + (f"; {unwritten}" if empty else "")
+
+
+async def _is_empty(store: Any) -> bool:
+    """Whether a store that can list holds nothing."""
+    if not hasattr(store, "page") or not hasattr(store, "count"):
+        return False
+    try:
+        return bool(await store.count() == 0)
+    except BaseException as error:  # what cannot be counted is not known to be empty
+        if not is_the_stores_own(error):
+            raise
+        return False
+
+
+def _missing(manager: HasStores, store: str | None, query: str, content: str) -> tuple[str, ...]:
     holder = next((held for held in manager.stores if held.name == store), manager.stores[0])
     tokenizer = tokenizer_of(holder)
     return in_order(set(tokenizer(query)) - set(tokenizer(content)), query)
@@ -342,16 +317,19 @@ def _fits(change: dict[str, Any], before: InjectionTrace) -> bool:
 
 
 async def _tried(
-    manager: MemoryManager,
-    wanted: _Wanted,
+    manager: HasStores,
+    wanted: Wanted,
     messages: Sequence[Message],
     settings: Injection,
     changes: Sequence[tuple[str, dict[str, Any]]],
     before: InjectionTrace,
     given: dict[str, Any],
-) -> Any:
+) -> AsyncIterator[Suggestion]:
+    import asyncio
+
     present = {(hit.store, hit.content) for hit in before.hits if hit.kept} if before.injected else set()
     for words, change in changes:
+        await asyncio.sleep(0)
         trace = await run_injection(manager.stores, messages, replace(settings, **change), **given)
         kept = [hit for hit in trace.hits if hit.kept]
         place = next((at for at, hit in enumerate(kept, 1) if wanted.is_hit(hit)), None)

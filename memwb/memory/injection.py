@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 from typing import Any
 
-from .._text import counted, quoted, visible
+from .._text import counted, cropped, quoted, visible
 from ..errors import BrokenStoreError, MemwbError, StoresFailedError
 from .messages import copied, fold, is_user_turn, latest, text
 from .search import StoreAnswer, ask_stores
@@ -104,10 +104,11 @@ async def _ended(name: StageName, step: Callable[[], Awaitable[str]]) -> Stage:
 
 
 def _sentence(error: Exception) -> str:
-    message = visible(str(error))
+    """Say what an exception says; of a text without end only the beginning, since screens and files keep reasons."""
+    message = visible(cropped(str(error)))
     if isinstance(error, MemwbError):
-        return message
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+        return cropped(message)
+    return cropped(f"{type(error).__name__}: {message}" if message else type(error).__name__)
 
 
 async def _trigger(run: _Run, context: InjectionContext, call: Call) -> str:

@@ -68,8 +68,7 @@ class MemoryManager:
         self._add_stores = [store for store in self._stores if store.writable and has_method(store, "add")]
         self._injection = resolve_injection(injection)
         self._accepted = AcceptedWrites(self._make_write)
-        self.host_placement: Placement | None = None
-        """Where the installed SDK puts the block, when this manager stands for one of its agents."""
+        self._host_placement: Placement | None = None
         self._tools = self._build_tools(search_tool_config, add_tool_config)
 
     def __repr__(self) -> str:
@@ -79,6 +78,16 @@ class MemoryManager:
     def stores(self) -> tuple[Any, ...]:
         """The stores, in the order in which they were given."""
         return tuple(self._stores)
+
+    def _stand_for_host(self, placement: Placement | None) -> None:
+        """Say where the installed SDK puts the block, for a manager that stands for one of the SDK's agents.
+
+        Traces then have a note where the settings place it otherwise. For memwb's own use.
+        """
+        self._host_placement = placement
+
+    # The former name of both, until nothing uses it any more.
+    host_placement = property(lambda self: self._host_placement, _stand_for_host)
 
     @property
     def injection(self) -> MemoryInjectionConfig | None:
@@ -196,11 +205,15 @@ class MemoryManager:
         Raises:
             ConfigError: ``config`` is refused. A failure inside a stage never raises: it is in the trace.
         """
-        settings = self._injection if config is None else resolve_injection(config)
-        return await self._run(messages, settings, state=state, agent=agent, call=call)
-
-    async def _run(self, messages: Sequence[Message], settings: Injection | None, **given: Any) -> InjectionTrace:
-        return await run_injection(self._stores, messages, settings, host_placement=self.host_placement, **given)
+        return await run_injection(
+            self._stores,
+            messages,
+            self._settings(config),
+            state=state,
+            agent=agent,
+            call=call,
+            host_placement=self._host_placement,
+        )
 
     async def why(
         self,
@@ -215,17 +228,24 @@ class MemoryManager:
         """Explain why an entry reached the model at this call, or why not, and what would bring it in.
 
         Args:
-            target: An entry, an entry's id, or a text that the entry holds.
-            messages: As for :meth:`trace_injection`, like the other arguments.
-            config: Replaces the manager's settings; None keeps them.
-            state: Shown to a trigger predicate.
-            agent: Shown to a trigger predicate.
-            call: Runs a user's callback.
+            target: A hit, an entry or a record, which is looked for in the store that it names; or an entry's id, or a
+                text that the entry holds, looked for in all stores in their order.
+            messages: As for :meth:`trace_injection`, like the arguments after it.
+            config: See there.
+            state: See there.
+            agent: See there.
+            call: See there; it also runs the callbacks of the changes that are tried.
+
+        Raises:
+            ConfigError: ``config`` is refused.
         """
         from .explain import explain
 
-        settings = self._injection if config is None else resolve_injection(config)
-        return await explain(self, target, messages, settings, state=state, agent=agent, call=call)
+        return await explain(self, target, messages, self._settings(config), state=state, agent=agent, call=call)
+
+    def _settings(self, config: bool | MemoryInjectionConfig | None) -> Injection | None:
+        """Return the settings of one run: those given for it, else the manager's own."""
+        return self._injection if config is None else resolve_injection(config)
 
     async def init_agent(self, agent: Any) -> None:
         """Initialise the stores that want it, before the agent's first call; a store's exception passes through."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .._text import counted, estimate_tokens, quoted, visible, xml_forbidden
+from .._text import counted, cropped, estimate_tokens, quoted, visible, xml_forbidden
 from .trace import Hit, Note
 
 if TYPE_CHECKING:
@@ -45,9 +45,8 @@ def notes_of(trace: InjectionTrace, host_placement: str | None = None) -> tuple[
 def _failed_stores(trace: InjectionTrace) -> Iterator[Note]:
     for answer in trace.answers:
         if answer.error is not None:
-            yield Note(
-                "store failed", f"store {answer.store.name!r} raised {answer.error!r}; the agent goes on without it"
-            )
+            raised = cropped(repr(answer.error))
+            yield Note("store failed", f"store {answer.store.name!r} raised {raised}; the agent goes on without it")
 
 
 def _slow_stores(trace: InjectionTrace) -> Iterator[Note]:

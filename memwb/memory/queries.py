@@ -6,14 +6,15 @@ it runs here.
 
 from __future__ import annotations
 
-from .messages import latest, text
-from .types import InjectionQueryContext
+from collections.abc import Sequence
+
+from .messages import text
+from .types import InjectionQueryContext, Message
 
 
 def latest_user_message(context: InjectionQueryContext) -> str | None:
-    """Search for the text of the latest user message, tool results aside."""
-    message = latest(context.messages, "user")
-    return text(message) if message else None
+    """Search for the text of the latest user message that has any: within a tool loop, what the user asked last."""
+    return _said_last(context.messages)
 
 
 def last_two_messages(context: InjectionQueryContext) -> str | None:
@@ -27,10 +28,15 @@ def whole_history(context: InjectionQueryContext) -> str | None:
 
 
 def latest_without_stop_words(context: InjectionQueryContext) -> str | None:
-    """Search for the words of the latest user message that are no English stop words, in their order."""
+    """Search for those words of the latest user message with text that are no English stop words, in their order."""
     from ..ranking import STOP_WORDS, tokenize
 
-    message = latest(context.messages, "user")
-    said = text(message) if message else ""
+    said = _said_last(context.messages) or ""
     words = sorted(tokenize(said) - STOP_WORDS, key=said.lower().find)
     return " ".join(words)
+
+
+def _said_last(messages: Sequence[Message]) -> str | None:
+    """Return the text of the latest user message that has text of its own; a tool's result is none."""
+    said = (text(message) for message in reversed(messages) if message["role"] == "user")
+    return next(filter(None, said), None)

@@ -31,8 +31,8 @@ class Stage:
         name: ``trigger``, ``query``, ``search``, ``format`` or ``fold``.
         status: ``done``, ``skipped`` (it ended the injection for a reason), ``failed`` (by an exception or a result
             of the wrong type) or ``not reached``.
-        reason: What happened, in plain words, the same at every run.
-        error: The exception of a failed stage.
+        reason: What happened, in plain words, the same at every run; of an exception's text at most 300 characters.
+        error: The exception of a failed stage, whole.
         seconds: How long it took.
     """
 

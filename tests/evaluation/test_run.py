@@ -12,7 +12,7 @@ import pytest
 from memwb import datasets
 from memwb.catalog import Record
 from memwb.errors import ConfigError
-from memwb.evaluation import Case, evaluate
+from memwb.evaluation import Arm, Case, evaluate, everything
 from memwb.memory import MemoryEntry, MemoryManager
 from memwb.stores import TestMemoryStore
 
@@ -129,9 +129,65 @@ async def test_a_store_that_fails_only_when_it_is_asked_for_more_fails_the_case(
                 raise ValueError("at most 100")
             return await super().search(query, options)
 
-    report = await evaluate([Case("tea", said("tea"), ("a",))], {"default": {}}, Shallow(["a"]))
+    case = Case("tea", said("tea"), ("a",))
+    report = await evaluate([case], {"default": {}}, [store("tea"), Shallow(["a"], name="shallow")])
 
     assert (report["default"].failed, report["default"].cases) == (1, 0)
+    assert report.results[0].error == (
+        "search: store 'shallow', asked for 1000 entries, raised ValueError('at most 100')"
+    )
+
+
+async def test_a_store_that_gives_less_when_it_is_asked_for_more_fails_the_case() -> None:
+    class Shrinking(Answers):
+        async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:
+            return (await super().search(query, options))[: 10 // options["max_search_results"]]
+
+    case = Case("tea", said("tea"), ("a",))
+    report = await evaluate([case], {"default": {}}, [store("tea"), Shrinking(["a", "b", "c"], name="odd")])
+
+    assert report.results[0].error == "search: store 'odd', asked for 1000 entries, gave 0, not 2 as before"
+
+
+async def test_a_failure_without_end_is_cut_in_the_report() -> None:
+    def query(context: Any) -> str:
+        raise LookupError("x" * 5_000_000)
+
+    stores = [Answers(OSError("x" * 5_000_000), name="down"), Answers(["a"])]
+    for settings in ({"query": query}, {}):
+        report = await evaluate([TEA], {"mine": settings}, stores)
+        assert len(report.results[0].error or "") <= 310
+
+
+class TestMoreThanAThousandEntries:
+    """The ranking ends at its thousandth place, whatever the settings; what reached the prompt does not."""
+
+    NOTES = store(*(f"tea number {at}" for at in range(1200)))
+    CASES = (
+        Case("seen", said("tea"), ("notes-1",)),
+        Case("deep", said("tea"), ("notes-1100",)),
+    )
+
+    @pytest.mark.parametrize("stores", [NOTES, [store("tea", name="other"), NOTES]])
+    async def test_everything_of_a_large_store_can_be_injected(self, stores: Any) -> None:
+        report = await evaluate(self.CASES, {"all": everything(), "1100": {"max_entries": 1100}}, stores)
+
+        assert [result.error for result in report.results] == [None] * 4
+        assert report["all"].reached == 1.0
+        assert report["all"].entries == 1200.0 + (stores is not self.NOTES)
+
+    async def test_the_ranking_is_as_deep_for_every_setting(self) -> None:
+        arms = {"all": everything(), "few": Arm({"max_entries": 5}, everything().draws[0])}
+        report = await evaluate(self.CASES, arms, self.NOTES)
+
+        assert [(result.setting, result.case, result.first) for result in report.results] == [
+            ("all", "seen", 1),
+            ("all", "deep", None),
+            ("few", "seen", 1),
+            ("few", "deep", None),
+        ]
+        assert report["all"].mrr == report["few"].mrr == 0.5
+        assert (report["all"].reached, report["few"].reached) == (1.0, 0.5)
 
 
 OWNED = (Case("a", said("tea"), ("ann-1",), owner="ann"), Case("b", said("tea"), ("bob-1",), owner="bob"))

@@ -56,6 +56,9 @@ class ListedStore(WordStore):
     async def count_matches(self, query: str) -> int:
         return len(self._ranked(query))
 
+    async def count(self, where: str = "") -> int:
+        return len(await self.page(0, len(self.found), where=where))
+
     async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> list[Any]:
         matching = [record for record in self._records() if where.casefold() in record.content.casefold()]
         return matching[offset : offset + limit]

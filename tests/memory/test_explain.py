@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwb.memory import Explanation, MemoryEntry, MemoryManager, ranking_of
+from memwb.catalog import Record
+from memwb.memory import Explanation, MemoryEntry, MemoryManager
+from memwb.memory.explain import decided, explain, with_suggestions
 from memwb.memory.queries import last_two_messages, latest_without_stop_words, whole_history
+from memwb.memory.settings import resolve_injection
 from memwb.memory.types import identified
 from memwb.stores import TestMemoryStore
 from tests.memory.stores import BareStore, FailingStore, ListedStore, WordStore, assistant, tool_result, tool_use, user
@@ -29,8 +34,18 @@ async def why(target: Any, messages: Any, *stores: Any, injection: Any = True) -
         changed: Any = {**(manager.injection or {}), **suggestion.settings}
         trace = await manager.trace_injection(messages, changed)
         assert trace.injected
-        assert trace.entries[suggestion.rank - 1].content == found.target
+        entry = trace.entries[suggestion.rank - 1]
+        assert (entry.content, entry.store_name) == (found.target, found.store)
     return found
+
+
+class Shallow(ListedStore):
+    """A store that refuses to give more than an injection asks for."""
+
+    async def search(self, query: str, options: Any = None) -> Any:
+        if options["max_search_results"] > 5:
+            raise ValueError("at most 5")
+        return await super().search(query, options)
 
 
 class TestArrived:
@@ -45,6 +60,8 @@ class TestArrived:
             limit=5,
             matched=("tea", "in", "cup"),
             missing=("is", "there", "the"),
+            store="home",
+            id="a",
         )
 
     async def test_it_says_when_stop_words_alone_matched(self) -> None:
@@ -59,57 +76,6 @@ class TestArrived:
     async def test_an_entry_that_arrived_needs_no_suggestion(self, placement: Any) -> None:
         found = await why("tea", [user("tea")], listed("home", "tea"), injection={"placement": placement})
         assert (found.arrived, found.suggestions) == (True, ())
-
-
-class TestTarget:
-    ENTRY = identified(MemoryEntry("tea in a cup"), "b")
-
-    @pytest.mark.parametrize(
-        "target", ["b", "tea in a cup", " tea in a cup\n", "A CUP", ENTRY, MemoryEntry("tea in a cup")], ids=str
-    )
-    @pytest.mark.parametrize("words", ["cup", "milk"])
-    async def test_an_entry_an_id_or_a_text_finds_it_whether_it_matched_or_not(self, target: Any, words: str) -> None:
-        found = await why(target, [user(words)], listed("home", "milk", "tea in a cup"))
-        assert (found.target, found.arrived) == ("tea in a cup", words == "cup")
-
-    async def test_a_hit_of_a_trace_is_a_target_too(self) -> None:
-        manager = MemoryManager([listed("home", "tea", "tea and milk")])
-        trace = await manager.trace_injection([user("tea")])
-        assert [(await manager.why(hit, [user("tea")])).target for hit in trace.hits] == ["tea", "tea and milk"]
-
-    async def test_an_id_beats_a_text_that_holds_it(self) -> None:
-        found = await why("b", [user("tea")], listed("home", "tea b", "tea"))
-        assert found.target == "tea"
-
-    async def test_the_very_text_beats_one_that_holds_it(self) -> None:
-        found = await why("tea", [user("tea or milk")], listed("home", "tea milk", "tea"))
-        assert (found.target, found.rank) == ("tea", 2)
-
-    async def test_a_store_that_cannot_list_is_searched_for_the_text_itself(self) -> None:
-        found = await why("latex mats", [user("tea")], WordStore("home", "tea", "allergic to latex mats"))
-        assert (found.target, found.stage, found.arrived) == ("allergic to latex mats", "search", False)
-        assert found.sentence == (
-            "'allergic to latex mats' did not arrive: it shares no word with the query. Searched: tea."
-        )
-
-    async def test_a_text_that_no_store_holds(self) -> None:
-        found = await why("a unicorn", [user("tea")], listed("home", "tea"), WordStore("away", "milk"))
-        assert found == Explanation(
-            target="a unicorn",
-            arrived=False,
-            sentence="'a unicorn' did not arrive: no store here holds it, as far as they can be searched.",
-            stage="store",
-            limit=5,
-            missing=("tea",),
-        )
-
-    @pytest.mark.parametrize("blank", ["", "  "])
-    async def test_a_blank_text_is_no_entry(self, blank: str) -> None:
-        assert (await why(blank, [user("tea")], listed("home", "tea"))).stage == "store"
-
-    async def test_long_and_odd_texts_are_shortened_in_the_sentence(self) -> None:
-        found = await why("x" * 200 + "\x1b", [user("tea")], listed("home", "tea"))
-        assert found.sentence.startswith("'" + "x" * 59 + "…' did not arrive")
 
 
 class TestCut:
@@ -147,6 +113,25 @@ class TestCut:
         )
         assert [suggestion.settings for suggestion in found.suggestions] == [{"max_entries": 6}]
 
+    async def test_among_several_stores_a_rank_is_told_with_its_store(self) -> None:
+        stores = [listed("first", "green tea"), listed("second", *TEAS)]
+        assert (await why("green", [user("tea")], *stores)).sentence == (
+            "'green tea' arrived: rank 1 in 'first', matched on tea."
+        )
+        assert (await why("number 7", [user("tea")], *stores)).sentence == (
+            "'tea number 7' did not arrive: rank 8 in 'second', limit 5."
+        )
+
+    async def test_a_store_that_ranks_otherwise_when_it_is_asked_again(self) -> None:
+        class Fickle(ListedStore):
+            async def search(self, query: str, options: Any = None) -> Any:
+                return self._ranked(query)[1:] if options["max_search_results"] <= 5 else self._ranked(query)
+
+        found = await why("number 0", [user("tea")], Fickle("home", *TEAS))
+        assert found.sentence == (
+            "'tea number 0' did not arrive: 'home' ranks it 1 now, but did not when the injection asked."
+        )
+
     async def test_a_store_that_returns_less_than_asked_for(self) -> None:
         class Stingy(ListedStore):
             async def search(self, query: str, options: Any = None) -> Any:
@@ -157,16 +142,6 @@ class TestCut:
         assert found.sentence == (
             "'tea number 3' did not arrive: 'home' ranks it 4 but returned fewer entries than it was asked for."
         )
-
-    async def test_the_same_text_twice_in_a_store_is_told_apart(self) -> None:
-        store = ListedStore("home", *["tea"] * 3)
-        manager = MemoryManager([store], injection={"max_entries": 2})
-        hits = await ranking_of(manager, "tea", trace=await manager.trace_injection([user("tea")]))
-        assert [(hit.id, hit.kept, hit.cut_by) for hit in hits] == [
-            ("a", True, None),
-            ("b", True, None),
-            ("c", False, "max_entries"),
-        ]
 
 
 class TestUnmatched:
@@ -219,6 +194,63 @@ class TestUnmatched:
         assert found.suggestions[0].settings == {"query": last_two_messages}
 
 
+class TestNotHeld:
+    """The entry is in no store that is searched, which is another thing than an entry that does not match."""
+
+    async def test_a_text_that_no_store_holds(self) -> None:
+        found = await why("a unicorn", [user("tea")], listed("home", "tea"), WordStore("away", "milk"))
+        assert found == Explanation(
+            target="a unicorn",
+            arrived=False,
+            sentence="'a unicorn' did not arrive: no store here holds it, as far as they can be searched.",
+            stage="store",
+            limit=5,
+            missing=("tea",),
+        )
+
+    async def test_a_store_whose_file_is_missing_was_never_written_to(self, tmp_path: Any) -> None:
+        found = await why("tea", [user("tea")], TestMemoryStore(name="home", path=tmp_path / "home.json"))
+        assert found.sentence == "'tea' did not arrive: nothing was ever written to 'home'."
+        assert (found.stage, found.store, found.suggestions) == ("store", None, ())
+
+    async def test_so_with_all_stores_that_are_empty(self) -> None:
+        found = await why(MemoryEntry("tea"), [user("tea")], listed("home"), listed("away"))
+        assert found.sentence == "'tea' did not arrive: nothing was ever written to 'home', 'away'."
+
+    async def test_an_empty_store_beside_others_is_named(self) -> None:
+        found = await why("unicorn", [user("tea")], listed("home", "tea"), listed("away"), WordStore("words"))
+        assert found.sentence == (
+            "'unicorn' did not arrive: no store here holds it, as far as they can be searched; nothing was ever "
+            "written to 'away'."
+        )
+
+    async def test_a_store_that_cannot_count_is_not_called_empty(self) -> None:
+        class Uncounted(ListedStore):
+            async def count(self, where: str = "") -> int:
+                raise OSError("no count")
+
+        found = await why("unicorn", [user("tea")], Uncounted("home"))
+        assert found.sentence == ("'unicorn' did not arrive: no store here holds it, as far as they can be searched.")
+
+    async def test_an_entry_that_its_store_holds_no_more(self) -> None:
+        gone = Record(id="z", content="tea", store="home")
+        found = await why(gone, [user("tea")], listed("home", "milk"), listed("away", "tea"))
+        assert (found.sentence, found.stage) == ("'tea' did not arrive: 'home' does not hold it.", "store")
+
+    async def test_an_entry_of_an_empty_store(self) -> None:
+        gone = Record(id="z", content="tea", store="home")
+        found = await why(gone, [user("tea")], listed("home"), listed("away", "tea"))
+        assert found.sentence == "'tea' did not arrive: nothing was ever written to 'home'."
+
+    async def test_an_entry_of_a_store_that_is_not_searched(self) -> None:
+        other = identified(MemoryEntry("cane", "other"), "a")
+        found = await why(other, [user("tea")], listed("home", "tea"), listed("away", "milk"))
+        assert found.sentence == (
+            "'cane' did not arrive: it is of 'other', which is not among the stores searched ('home', 'away')."
+        )
+        assert (found.stage, found.target, found.suggestions) == ("store", "cane", ())
+
+
 class TestNotSearched:
     async def test_injection_off(self) -> None:
         found = await why("tea", [user("tea")], listed("home", "tea"), injection=False)
@@ -227,6 +259,8 @@ class TestNotSearched:
             arrived=False,
             sentence="'tea' did not arrive: nothing was searched, injection is off.",
             stage="trigger",
+            store="home",
+            id="a",
         )
 
     async def test_the_trigger_skipped(self) -> None:
@@ -261,6 +295,27 @@ class TestNotSearched:
 
 
 class TestFailed:
+    async def test_a_failure_without_end_is_cut_in_the_sentence(self) -> None:
+        found = await why("tea", [user("milk")], FailingStore("cloud", ValueError("x" * 5_000_000)))
+        assert found.sentence.startswith("'tea' did not arrive: store 'cloud' raised ValueError('xxx")
+        assert len(found.sentence) < 400
+
+    async def test_the_failure_of_another_store_is_no_answer(self) -> None:
+        gone = Record(id="z", content="tea", store="home")
+        found = await why(gone, [user("milk")], FailingStore("cloud"), listed("home", "milk"))
+        assert found.sentence == "'tea' did not arrive: 'home' does not hold it."
+
+    async def test_a_store_that_fails_only_when_asked_for_more(self) -> None:
+        """What it gave the injection stands: the kept arrived, of the others nothing is known."""
+        store = Shallow("home", *TEAS)
+        assert (await why("number 4", [user("tea")], store)).sentence == (
+            "'tea number 4' arrived: rank 5, matched on tea."
+        )
+        assert (await why("number 6", [user("tea")], store)).sentence == (
+            "'tea number 6' did not arrive: 'home' did not return it, and when asked for more it raised "
+            "ValueError('at most 5')."
+        )
+
     async def test_its_store_failed(self) -> None:
         class Down(ListedStore):
             async def search(self, query: str, options: Any = None) -> Any:
@@ -279,13 +334,6 @@ class TestFailed:
 
         found = await why("tea", [user("tea")], Damaged("file", "tea"))
         assert found.sentence == "'tea' did not arrive: store 'file' raised ValueError('not JSON')."
-
-    async def test_a_failed_store_is_not_asked_again(self) -> None:
-        failing = FailingStore("cloud")
-        manager = MemoryManager([failing, listed("home", "tea")])
-        trace = await manager.trace_injection([user("tea")])
-        await ranking_of(manager, "tea", trace=trace)
-        assert len(failing.asked) == 1
 
     async def test_a_store_that_is_none_ended_the_search_of_all(self) -> None:
         class Forgetful(BareStore):
@@ -315,22 +363,6 @@ class TestFailed:
             "block into."
         )
         assert (found.stage, found.suggestions) == ("fold", ())
-
-
-class TestRanking:
-    async def test_it_asks_for_all_that_match_where_the_store_can_say(self) -> None:
-        store = listed("home", *TEAS)
-        assert [hit.rank for hit in await ranking_of(MemoryManager([store]), "tea")] == list(range(1, 9))
-        assert store.asked == [("tea", {"max_search_results": 8})]
-
-    async def test_else_for_a_hundred(self) -> None:
-        store = WordStore("home", *TEAS)
-        await ranking_of(MemoryManager([store]), "tea")
-        assert store.asked == [("tea", {"max_search_results": 100})]
-
-    async def test_a_limit_given_is_the_limit(self) -> None:
-        hits = await ranking_of(MemoryManager([listed("home", *TEAS), listed("away", *TEAS)]), "tea", 2)
-        assert [(hit.store, hit.rank) for hit in hits] == [("home", 1), ("home", 2), ("away", 1), ("away", 2)]
 
 
 async def test_the_stop_words_of_a_query_hide_what_matters() -> None:
@@ -363,3 +395,59 @@ async def test_it_arrived_exactly_if_the_block_holds_it(contents: Any, query: st
     assert found.target == target
     assert found.arrived == (target in [entry.content for entry in trace.entries])
     assert (found.rank or limit + 1) > limit or found.arrived
+
+
+class TestInTwoSteps:
+    """A screen shows what was decided before it tries what would change it."""
+
+    TALK: ClassVar = [assistant("tea"), user("milk")]
+
+    async def test_together_they_are_the_whole_explanation(self) -> None:
+        manager = MemoryManager([listed("home", "tea", "milk")])
+        settings = resolve_injection(True)
+        trace = await manager.trace_injection(self.TALK)
+        first = await decided(manager, "tea", self.TALK, settings, trace=trace)
+        assert (first.stage, first.store, first.id, first.suggestions) == ("search", "home", "a", ())
+        second = await with_suggestions(first, manager, self.TALK, settings, trace=trace)
+        assert second == await manager.why("tea", self.TALK)
+        assert second == await explain(manager, "tea", self.TALK, settings)
+        assert replace(second, suggestions=()) == first
+
+    async def test_the_first_step_tries_nothing(self) -> None:
+        store = listed("home", "tea", "milk")
+        manager = MemoryManager([store])
+        await decided(manager, "tea", self.TALK, resolve_injection(True))
+        assert [query for query, _ in store.asked] == ["milk", "milk"]
+
+    async def test_what_arrived_is_told_from_the_trace_alone(self) -> None:
+        store = listed("home", "tea", "milk")
+        manager = MemoryManager([store])
+        trace = await manager.trace_injection(self.TALK)
+        for target in ("b", *trace.hits, *trace.entries, Record(id="b", content="milk", store="home")):
+            assert (await decided(manager, target, self.TALK, trace.settings, trace=trace)).arrived
+        assert len(store.asked) == 1
+
+    async def test_an_explanation_made_by_hand_is_enough_for_the_second(self) -> None:
+        manager = MemoryManager([listed("home", "tea", "milk")])
+        by_hand = Explanation("tea", False, "It did not.", "search", store="home", id="a")
+        found = await with_suggestions(by_hand, manager, self.TALK, resolve_injection(True))
+        assert found.suggestions == (await manager.why("tea", self.TALK)).suggestions != ()
+
+    async def test_the_loop_is_free_between_two_tries(self) -> None:
+        manager = MemoryManager([listed("home", "tea", "milk")])
+        turns: list[str] = []
+
+        def query(context: Any) -> str:
+            turns.append("query")
+            return "milk"
+
+        async def other() -> None:
+            turns.append("other")
+
+        settings = resolve_injection({"query": query, "format": lambda context: ""})
+        first = await decided(manager, "milk", self.TALK, settings)
+        turns.clear()
+        task = asyncio.create_task(other())
+        await with_suggestions(first, manager, self.TALK, settings)
+        assert turns.index("other") < len(turns) - 1
+        await task

@@ -453,3 +453,34 @@ async def test_hits_tell_id_score_and_matched_words_in_the_querys_order() -> Non
 async def test_a_store_that_tells_no_score_has_none(metadata: Any) -> None:
     trace = await traced(stores=[BareStore("vectors", MemoryEntry("tea", metadata=metadata))])
     assert [(hit.score, hit.id) for hit in trace.hits] == [(None, None)]
+
+
+class TestReasonsOfFailures:
+    """A reason is kept by screens and files, so an exception's text is cut in it; the exception has all of it."""
+
+    @pytest.mark.parametrize("length", [250, 1000, 5_000_000])
+    async def test_the_text_of_an_exception_is_cut_where_it_is_long(self, length: int) -> None:
+        message = "x\n" * (length // 2)
+
+        def raising(context: Any) -> str:
+            raise ValueError(message)
+
+        trace = await traced({"query": raising})
+        whole = f"ValueError: {message}"
+        assert trace.reason == (whole if length < 290 else whole[:299].rstrip() + "…")
+        assert str(trace.error) == message
+        assert len(repr(trace) + repr(trace.stages)) < 1000
+        assert len(trace._repr_html_()) < 3000
+
+    async def test_escapes_do_not_make_it_longer(self) -> None:
+        trace = await traced(stores=[FailingStore("cloud", ValueError("\u202e" * 1000))])
+        assert len(trace.reason) == 300
+
+    async def test_so_it_is_in_notes(self) -> None:
+        error = ValueError("x" * 5_000_000)
+        trace = await traced(stores=[FailingStore("cloud", error), WordStore("home", "tea")])
+        (note,) = trace.notes
+        assert note.text.startswith("store 'cloud' raised ValueError('xxx")
+        assert note.text.endswith("…; the agent goes on without it")
+        assert len(note.text) < 400
+        assert trace.answers[0].error is error

@@ -16,7 +16,7 @@ from tests.memory.stores import BareStore, FailingStore, WordStore, user
 
 async def traced(query: str, *stores: Any, injection: Any = True, host: Any = None) -> InjectionTrace:
     manager = MemoryManager(list(stores), injection=injection)
-    manager.host_placement = host
+    manager._stand_for_host(host)
     return await manager.trace_injection([user(query)])
 
 

@@ -39,4 +39,24 @@ def test_messages_without_text_leave_no_blank_line() -> None:
     messages = [user("tea"), tool_use(), tool_result(), user("", "milk")]
     assert callbacks.whole_history(InjectionQueryContext(messages)) == "tea\nmilk"
     assert callbacks.last_two_messages(InjectionQueryContext(messages)) == "milk"
-    assert callbacks.latest_user_message(InjectionQueryContext(messages[:3])) == ""
+
+
+@pytest.mark.parametrize(
+    "loop", [[tool_use(), tool_result()], [tool_use(), tool_result()] * 2, [assistant("so?"), user("")]]
+)
+def test_within_a_tool_loop_it_is_still_what_the_user_said_last(loop: Any) -> None:
+    context = InjectionQueryContext([user("the milk"), assistant("yes"), user("is the tea green?"), *loop])
+    assert callbacks.latest_user_message(context) == "is the tea green?"
+    assert callbacks.latest_without_stop_words(context) == "tea green"
+
+
+def test_text_beside_a_tools_result_is_the_users_own() -> None:
+    message = {"role": "user", "content": [*tool_result("found")["content"], {"text": "stop, milk"}]}
+    assert callbacks.latest_user_message(InjectionQueryContext([user("tea"), tool_use(), message])) == "stop, milk"
+    assert callbacks.latest_without_stop_words(InjectionQueryContext([user("tea"), tool_use(), message])) == "stop milk"
+
+
+@pytest.mark.parametrize("messages", [[], [assistant("tea")], [tool_use(), tool_result()], [user(" ")]])
+def test_where_the_user_said_nothing_there_is_no_text(messages: Any) -> None:
+    assert callbacks.latest_user_message(InjectionQueryContext(messages)) is None
+    assert callbacks.latest_without_stop_words(InjectionQueryContext(messages)) == ""

@@ -1,0 +1,150 @@
+"""Finds the entry that a question is about, whether it was given as an entry, a hit, a record, an id or a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._text import quoted
+from .deeper import DEEP_LIMIT, HasStores, failed_stores, matching
+from .search import ask_stores, is_the_stores_own
+from .trace import Hit, InjectionTrace
+
+LISTED = 1000
+"""Records that hold the words asked for, among which the very text is looked for."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The entry that is asked about.
+
+    Attributes:
+        content: Its text; the text given where it was not found.
+        id: Its id, where the store tells it.
+        store: The store that holds it; None where it was not found.
+        named: The store that the question named, if any.
+        known: Whether there is such an entry at all, as far as can be told.
+        needed: The max_entries that would reach it, past the hits of its store and of those before it; None where
+            its store does not return it for the query.
+    """
+
+    content: str
+    id: str | None = None
+    store: str | None = None
+    named: str | None = None
+    known: bool = True
+    needed: int | None = None
+
+    def is_hit(self, hit: Hit) -> bool:
+        """Whether this hit is the entry. Where the store tells ids, another entry of the same text is not."""
+        same_id = self.id == hit.id or self.id is None or hit.id is None
+        return same_id and hit.content == self.content and self.store in (None, hit.store)
+
+    def place_in(self, hits: Sequence[Hit]) -> int | None:
+        """Return its place among all hits, from 1, or None."""
+        return next((place for place, hit in enumerate(hits, 1) if self.is_hit(hit)), None)
+
+    @property
+    def name(self) -> str:
+        """Its text as sentences call it."""
+        return quoted(self.content)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What was asked about, as it was given.
+
+    Attributes:
+        content: The entry's text; of a mere text, what may be an id, an entry's text or a part of one.
+        id: The entry's id, None where it has none.
+        store: The name of its store, None where it tells none.
+        bare: Whether a mere text was given.
+    """
+
+    content: str
+    id: str | None = None
+    store: str | None = None
+    bare: bool = False
+
+    @classmethod
+    def of(cls, given: Any) -> Target:
+        """Read a hit, an entry, a record or a text; whatever has a ``content`` is one of the former."""
+        if isinstance(given, str):
+            return cls(given, bare=True)
+        names = (getattr(given, "store_name", None), getattr(given, "store", None))
+        store = next((name for name in names if isinstance(name, str)), None)
+        content = getattr(given, "content", given)
+        return cls(content if isinstance(content, str) else str(content), getattr(given, "id", None), store)
+
+    def arrived(self, trace: InjectionTrace) -> Wanted | None:
+        """Return the entry if it is surely one that the injection kept, so that nothing else need be asked."""
+        surest = next(self._meanings())
+        kept = (hit for hit in trace.hits if hit.kept and self.store in (None, hit.store))
+        hit = next(filter(surest, kept), None) if trace.injected else None
+        return None if hit is None else Wanted(hit.content, hit.id, hit.store, self.store)
+
+    async def find(self, manager: HasStores, hits: Sequence[Hit], trace: InjectionTrace) -> Wanted:
+        """Look the entry up among the hits, then in the stores: in the one that was named, else in all.
+
+        An entry of a store that is not here is looked for by its text alone: ids mean nothing in another store.
+        """
+        foreign = self.store is not None and self.store not in [store.name for store in manager.stores]
+        stores = [store for store in manager.stores if foreign or self.store in (None, store.name)]
+        near = [hit for hit in hits if foreign or self.store in (None, hit.store)]
+        held: dict[str, tuple[Sequence[Any], bool]] = {}
+        for is_meant in self._meanings(foreign):
+            if hit := next(filter(is_meant, near), None):
+                return Wanted(hit.content, hit.id, hit.store, self.store)
+            for store in stores:
+                if store.name not in held:
+                    held[store.name] = await self._held(store, trace)
+                if (entry := next(filter(is_meant, held[store.name][0]), None)) is not None:
+                    return Wanted(entry.content, entry.id, store.name, self.store)
+        if self.store in held and not held[self.store][1]:  # it cannot be looked up there, so it is taken to be there
+            return Wanted(self.content, self.id, self.store, self.store)
+        return Wanted(self.content, self.id, named=self.store, known=not self.bare)
+
+    def _meanings(self, foreign: bool = False) -> Iterator[Callable[[Any], bool]]:
+        """Yield what tells the entry that is meant from others, the surest first."""
+        words = self.content.strip()
+        folded = words.casefold()
+        id = self.content if self.bare else self.id
+
+        def same_id(entry: Any) -> bool:
+            return entry.id is not None and bool(entry.id == id)
+
+        def same_text(entry: Any) -> bool:
+            return bool(entry.content.strip() == words)
+
+        def holds(entry: Any) -> bool:
+            return bool(folded) and folded in entry.content.casefold()
+
+        if self.bare:
+            yield from (same_id, same_text, holds)
+            return
+        if id is not None:
+            yield lambda entry: same_id(entry) and same_text(entry)
+        yield same_text
+        if id is not None and not foreign:
+            yield same_id  # its text has changed since
+        if id is None and self.store is None:
+            yield holds
+
+    async def _held(self, store: Any, trace: InjectionTrace) -> tuple[Sequence[Any], bool]:
+        """Return entries of the store among which the one that is meant would be, and whether it can be looked up."""
+        words = self.content.strip()
+        if hasattr(store, "page") and hasattr(store, "get"):
+            try:
+                keys = [self.content] if self.bare else [self.id]
+                records = [await store.get(key) for key in keys if key]
+                page = await store.page(0, LISTED, where=words) if words else []
+                return [record for record in (*records, *page) if record is not None], True
+            except BaseException as error:  # it holds nothing that could be explained; the trace names its failure
+                if not is_the_stores_own(error):
+                    raise
+        if not words or store.name in failed_stores(trace):
+            return (), False
+        # A store that cannot list may still find the entry by its own words.
+        (answer,) = await ask_stores([store], words, [await matching(store, words) or DEEP_LIMIT])
+        return answer.entries, False
