@@ -32,15 +32,15 @@ class Summary:
         cases: Cases that ran.
         failed: Cases that failed.
         draws: Runs of each case, whose figures were averaged first.
-        needing: Cases that ran and need memory; the figures up to ``reached`` are means over these.
+        needing: Cases that ran and need memory; all but the idle figures are of these.
         recall: Cut-off -> mean recall of the full ranking.
         precision: Cut-off -> mean precision of the full ranking.
         hit_rate: Cut-off -> share of the cases with an expected entry among the first places.
         ndcg: Cut-off -> mean nDCG of the full ranking.
         mrr: Mean reciprocal rank in the full ranking.
         reached: Mean share of the expected entries that reached the prompt.
-        entries: Mean number of entries in the prompt, over all cases.
-        tokens: Mean size of the block, over all cases: characters / 4, rounded up.
+        entries: Mean number of entries in the prompt.
+        tokens: Mean size of the block: characters / 4, rounded up.
         stop_words: Share of the injected entries that matched on stop words alone; None where none was found by words.
         idle_entries: Mean number of entries in the prompt, over the cases that need none.
         idle_tokens: Mean size of the block, over the cases that need none.
@@ -195,9 +195,8 @@ class Report:
     def _legend(self) -> list[str]:
         lines = [
             "R, MRR, nDCG: of the full ranking; reached: share of the expected entries that came into the prompt; "
-            "all means over the cases that need memory.",
-            "entries, tokens: mean size of the block; stop words: share of its entries that matched on stop words "
-            "alone; idle: in the cases that need none.",
+            "entries, tokens: size of the block; stop words: share of its entries that matched on stop words alone.",
+            "All are means over the cases that need memory; idle: over the cases that need none.",
         ]
         lines += [
             f"{visible(name)}: each case is the mean of {draws} draws."
@@ -232,7 +231,8 @@ def _figure_names(cutoffs: Sequence[int]) -> list[str]:
 def _summary(setting: str, draws: int, results: Sequence[CaseResult], cutoffs: Sequence[int]) -> Summary:
     ran = [result for result in results if result.error is None]
     idle = [result for result in ran if not result.expected]
-    lexical = [result.figures for result in ran if result.figures["stop_words"] is not None]
+    needing = [result for result in ran if result.expected]
+    lexical = [result.figures for result in needing if result.figures["stop_words"] is not None]
     entries = sum(figures["entries"] or 0 for figures in lexical)
     noise = sum(figures["stop_words"] or 0 for figures in lexical)
     return Summary(
@@ -240,15 +240,15 @@ def _summary(setting: str, draws: int, results: Sequence[CaseResult], cutoffs: S
         cases=len(ran),
         failed=len(results) - len(ran),
         draws=draws,
-        needing=len(ran) - len(idle),
+        needing=len(needing),
         recall={k: _mean(ran, f"recall@{k}") for k in cutoffs},
         precision={k: _mean(ran, f"precision@{k}") for k in cutoffs},
         hit_rate={k: _mean(ran, f"hit@{k}") for k in cutoffs},
         ndcg={k: _mean(ran, f"ndcg@{k}") for k in cutoffs},
         mrr=_mean(ran, "rr"),
         reached=_mean(ran, "reached"),
-        entries=_mean(ran, "entries"),
-        tokens=_mean(ran, "tokens"),
+        entries=_mean(needing, "entries"),
+        tokens=_mean(needing, "tokens"),
         stop_words=noise / entries if entries else None,
         idle_entries=_mean(idle, "entries"),
         idle_tokens=_mean(idle, "tokens"),

@@ -60,14 +60,14 @@ def test_stop_words_help_one_set_and_hurt_the_other(ikat: Report, memorybank: Re
 
 
 def test_most_entries_of_ikat_match_on_stop_words_alone(ikat: Report) -> None:
-    assert ikat["latest message"].stop_words == pytest.approx(0.78, abs=0.03)
+    assert ikat["latest message"].stop_words == pytest.approx(487 / 623)
     assert ikat["without stop words"].stop_words == 0
     assert ikat["everything"].stop_words is None
 
 
 def test_everything_never_misses_and_costs_the_whole_memory(ikat: Report, memorybank: Report) -> None:
     assert ikat["everything"].reached == memorybank["everything"].reached == 1.0
-    assert memorybank["everything"].tokens == pytest.approx(3543, abs=1)
+    assert memorybank["everything"].tokens == pytest.approx(3559, abs=1)
 
 
 def test_at_random_is_near_its_expectation(ikat: Report) -> None:

@@ -43,13 +43,12 @@ TABLE = """\
 3 cases of demo: 2 need memory, 1 need none; 2 settings
 
 setting       R@1    MRR  nDCG@1  reached  entries  tokens  stop words  idle entries  idle tokens
-default     0.500  0.500   0.500    0.500      1.7     670         60%           1.0           10
+default     0.500  0.500   0.500    0.500      2.0   1,000         75%           1.0           10
 <b>$x$</b>  0.000  0.000   0.000    0.000      0.0       0           -           0.0            0
 
-R, MRR, nDCG: of the full ranking; reached: share of the expected entries that came into the prompt; all means over the
-  cases that need memory.
-entries, tokens: mean size of the block; stop words: share of its entries that matched on stop words alone; idle: in the
-  cases that need none.
+R, MRR, nDCG: of the full ranking; reached: share of the expected entries that came into the prompt; entries, tokens: size
+  of the block; stop words: share of its entries that matched on stop words alone.
+All are means over the cases that need memory; idle: over the cases that need none.
 <b>$x$</b>: each case is the mean of 2 draws.
 <b>$x$</b>: 1 case failed and is in none of its means: a (search: store 'notes' raised OSError('<i>down</i>'))."""
 
@@ -75,8 +74,8 @@ def test_settings_answer_by_name_in_their_order() -> None:
     assert len(report) == 2
     mean = report["default"]
     assert (mean.recall, mean.mrr, mean.reached) == ({1: 0.5}, 0.5, 0.5)
-    assert (mean.entries, mean.tokens) == (pytest.approx(5 / 3), 670.0)
-    assert (mean.stop_words, mean.idle_entries, mean.idle_tokens) == (0.6, 1.0, 10.0)
+    assert (mean.entries, mean.tokens) == (2.0, 1000.0)
+    assert (mean.stop_words, mean.idle_entries, mean.idle_tokens) == (0.75, 1.0, 10.0)
     assert (report["<b>$x$</b>"].failed, report["<b>$x$</b>"].cases, report["<b>$x$</b>"].draws) == (1, 2, 2)
 
 
@@ -95,7 +94,7 @@ def test_the_summary_is_a_frame_with_one_row_a_setting() -> None:
         *("cases", "failed", "draws", "needing", "recall@1", "precision@1", "hit@1", "ndcg@1", "mrr", "reached"),
         *("entries", "tokens", "stop_words", "idle_entries", "idle_tokens"),
     ]
-    assert frame.loc["default", ["failed", "recall@1", "stop_words"]].tolist() == [0, 0.5, 0.6]
+    assert frame.loc["default", ["failed", "recall@1", "stop_words"]].tolist() == [0, 0.5, 0.75]
     assert pd.isna(frame.loc["<b>$x$</b>", "stop_words"])
 
 
