@@ -46,8 +46,8 @@ setting       R@1    MRR  nDCG@1  reached  entries  tokens  stop words  idle ent
 default     0.500  0.500   0.500    0.500      2.0   1,000         75%           1.0           10
 <b>$x$</b>  0.000  0.000   0.000    0.000      0.0       0           -           0.0            0
 
-R, MRR, nDCG: of the full ranking; reached: share of the expected entries that came into the prompt; entries, tokens: size
-  of the block; stop words: share of its entries that matched on stop words alone.
+R, MRR, nDCG: of the full ranking; reached: share of the expected entries that came into the prompt; entries, tokens:
+  size of the block; stop words: share of its entries that matched on stop words alone.
 All are means over the cases that need memory; idle: over the cases that need none.
 <b>$x$</b>: each case is the mean of 2 draws.
 <b>$x$</b>: 1 case failed and is in none of its means: a (search: store 'notes' raised OSError('<i>down</i>'))."""
