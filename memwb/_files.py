@@ -117,7 +117,9 @@ def read(path: str | Path) -> tuple[bytes, Signature] | None:
     return data, after
 
 
-def replace(target: Target, data: Part | Sequence[Part], *, durable: bool = False, over: object = UNSEEN) -> Written:
+def replace(
+    target: Target, data: Part | Sequence[Part], *, durable: bool = False, over: object = UNSEEN, mode: int = 0o666
+) -> Written:
     """Put a new file with these bytes in the place of the old one, whole or not at all; call it under the lock.
 
     Missing folders are made. The new file has the permissions of the old one, and a later time, so that :func:`look`
@@ -129,6 +131,7 @@ def replace(target: Target, data: Part | Sequence[Part], *, durable: bool = Fals
         data: Its new bytes, whole or in parts.
         durable: Wait until the file and its place in the folder are on the disk.
         over: The signature (None: no file) that the old file must still have just before it is replaced.
+        mode: The permissions of a file that is new, as far as the process's mask leaves them.
 
     Raises:
         FileChangedError: The old file is not as ``over`` says. It is untouched.
@@ -141,10 +144,12 @@ def replace(target: Target, data: Part | Sequence[Part], *, durable: bool = Fals
     if old is None:
         _make_folder(folder)
     try:
-        _write_new(temporary, [data] if isinstance(data, Part) else data, durable)
         if old is not None:
-            os.chmod(temporary, stat.S_IMODE(old.st_mode))
-        sealed = _date(temporary, None if old is None else old.st_mtime_ns)
+            mode = stat.S_IMODE(old.st_mode)
+        _write_new(temporary, [data] if isinstance(data, Part) else data, mode, durable)
+        if old is not None:
+            os.chmod(temporary, mode)
+        sealed = _date(temporary, None if old is None else signature(old)[3])
         written = signature(os.stat(temporary))
         if over is not UNSEEN and look(target) != over:
             raise FileChangedError(target)
@@ -160,8 +165,8 @@ def replace(target: Target, data: Part | Sequence[Part], *, durable: bool = Fals
     return Written(now if now is not None and untouched else written, sealed and untouched)
 
 
-def _write_new(path: str, parts: Sequence[Part], durable: bool) -> None:
-    with FileIO(path, "xb") as file:
+def _write_new(path: str, parts: Sequence[Part], mode: int, durable: bool) -> None:
+    with FileIO(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
         for part in parts:
             with memoryview(part) as view:
                 done = 0
@@ -210,16 +215,20 @@ def _date(path: str, than: int | None) -> bool:
     The system dates a write with the current tick of its clock, or later. A nanosecond earlier is a time that has
     passed, unless the file system cannot keep such a time.
     """
-    written = os.stat(path).st_mtime_ns
+    written = _mtime(path)
     if than is None or than < written - 1:
         os.utime(path, ns=(written - 1, written - 1))
-        if os.stat(path).st_mtime_ns == written - 1:
+        if _mtime(path) == written - 1:
             return True
     for step in (0, 1, 10_000_000, 2_000_000_000):  # by as little as the file system can tell apart
-        if than is None or os.stat(path).st_mtime_ns > than:
+        if than is None or _mtime(path) > than:
             break
         os.utime(path, ns=(than + step, than + step))
     return False
+
+
+def _mtime(path: str) -> int:
+    return signature(os.stat(path))[3]
 
 
 def exclusively(target: Target, action: Callable[[], _T]) -> _T:

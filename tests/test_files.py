@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memwb import _files
-from memwb._files import exclusively, expand, look, read, replace, resolve, safe_name
+from memwb._files import FileChangedError, exclusively, expand, look, read, replace, resolve, safe_name
 
 
 @pytest.mark.parametrize(
@@ -209,6 +209,190 @@ def test_what_a_killed_writer_left_behind_is_removed_and_nothing_else(tmp_path: 
     exclusively(tmp_path / "a.json", lambda: None)
     assert not left.exists()
     assert all(path.exists() for path in others)
+
+
+def test_the_next_writer_removes_what_a_killed_one_left_also_late_in_a_process(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    exclusively(path, lambda: replace(path, b"one"))  # looks through the folder: not again from here on
+    other = tmp_path / ".a.json.0123456789ab.tmp"
+    other.write_bytes(b"of somebody who takes no lock")
+    code = (
+        "import os, sys, signal\nfrom memwb import _files\n"
+        "_files.os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "_files.exclusively(sys.argv[1], lambda: _files.replace(sys.argv[1], b'two'))\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert killed.returncode == -9
+    left = set(os.listdir(tmp_path)) - {"a.json", "a.json.lock"}
+    assert len(left) == 1, "the killed process looked through the folder first"
+    assert left != {other.name}
+    exclusively(path, lambda: None)
+    assert sorted(os.listdir(tmp_path)) == ["a.json", "a.json.lock"]
+    assert path.read_bytes() == b"one"
+
+
+@pytest.mark.parametrize(
+    "note", [b"", b"nonsense", b".a.json.0123456789ab.tmp/../b", b"../b", b".b.json.0123456789ab.tmp"]
+)
+def test_a_lock_file_that_names_anything_else_makes_nothing_else_go_away(tmp_path: Path, note: bytes) -> None:
+    path = tmp_path / "a.json"
+    exclusively(path, lambda: None)
+    left = tmp_path / ".a.json.ba9876543210.tmp"
+    others = [tmp_path / "b", tmp_path / ".b.json.0123456789ab.tmp"]
+    for each in (left, *others):
+        each.write_bytes(b"")
+    (tmp_path / "a.json.lock").write_bytes(note)
+    exclusively(path, lambda: None)
+    assert not left.exists()
+    assert all(each.exists() for each in others)
+
+
+def test_a_lock_file_of_another_user_is_locked_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    (tmp_path / "a.json.lock").write_bytes(b"")
+
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(_files, "_open_for_notes", refuse)
+    exclusively(path, lambda: replace(path, b"one"))
+    (tmp_path / ".a.json.0123456789ab.tmp").write_bytes(b"")
+    exclusively(path, lambda: replace(path, b"two"))
+    assert sorted(os.listdir(tmp_path)) == ["a.json", "a.json.lock"]
+    (tmp_path / "a.json.lock").unlink()
+    with pytest.raises(PermissionError):
+        exclusively(path, lambda: None)
+
+
+def test_a_lock_file_that_was_deleted_meanwhile_is_not_relied_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    is_at = _files._is_at
+    looks: list[bool] = []
+
+    def deleted_once(file: object, at: str) -> bool:
+        if not looks:
+            os.unlink(at)
+        looks.append(is_at(file, at))  # type: ignore[arg-type]
+        return looks[-1]
+
+    monkeypatch.setattr(_files, "_is_at", deleted_once)
+    assert exclusively(path, lambda: "done") == "done"
+    assert looks == [False, True]
+
+
+def test_a_file_that_is_not_as_it_was_seen_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    seen = replace(path, b"one", over=None).signature
+    with pytest.raises(FileChangedError):
+        replace(path, b"two", over=None)
+    path.write_bytes(b"foreign")
+    with pytest.raises(FileChangedError):
+        replace(path, b"two", over=seen)
+    assert path.read_bytes() == b"foreign"
+    assert os.listdir(tmp_path) == ["a"]
+    replace(path, b"two", over=look(path))
+    assert path.read_bytes() == b"two"
+
+
+def test_parts_are_written_one_after_the_other(tmp_path: Path) -> None:
+    replace(tmp_path / "a", [b"one", memoryview(b"_two_")[1:4], bytearray(b""), bytearray(b"three")])
+    assert (tmp_path / "a").read_bytes() == b"onetwothree"
+
+
+def test_a_write_that_takes_only_a_part_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(_files.FileIO):
+        def write(self, data: object) -> int:
+            return super().write(memoryview(data)[:3])  # type: ignore[call-overload,no-any-return]
+
+    monkeypatch.setattr(_files, "FileIO", Slow)
+    replace(tmp_path / "a", [b"0123456789", b"ab"])
+    assert (tmp_path / "a").read_bytes() == b"0123456789ab"
+
+
+def test_what_was_just_written_is_sealed_so_that_the_next_write_shows_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    for number in range(50):
+        written = replace(path, b"%02d" % number)
+        assert written.sealed
+        assert written.signature == look(path)
+        with path.open("r+b") as file:  # in place, of the same size, as soon as possible
+            file.write(b"xx")
+        assert look(path) != written.signature
+        assert look(path)[3] > written.signature[3]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("step", [4_000_000, 1_000_000_000, 2_000_000_000])
+def test_nothing_is_sealed_where_times_are_kept_in_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    floor_times(monkeypatch, step)
+    for number in range(3):
+        assert not replace(tmp_path / "a", b"%d" % number).sealed
+
+
+def floor_times(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Let the file system keep times in steps, as older kernels and simpler file systems do."""
+    signature, utime = _files.signature, os.utime
+
+    def floored(status: os.stat_result) -> _files.Signature:
+        device, inode, size, *times = signature(status)
+        return (device, inode, size, *(time // step * step for time in times))  # type: ignore[return-value]
+
+    monkeypatch.setattr(_files, "signature", floored)
+    monkeypatch.setattr(
+        _files.os, "utime", lambda path, ns: utime(path, ns=(ns[0] // step * step, ns[1] // step * step))
+    )
+
+
+def test_nothing_is_sealed_over_a_file_from_the_future(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"one")
+    ahead = path.stat().st_mtime_ns + 3_600_000_000_000
+    os.utime(path, ns=(ahead, ahead))
+    assert not replace(path, b"two").sealed
+    assert path.stat().st_mtime_ns > ahead
+
+
+def test_a_durable_file_and_its_folders_are_on_the_disk_before_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    fsync, rename = os.fsync, os.replace
+
+    def named(descriptor: int) -> str:
+        name = os.readlink(f"/proc/self/fd/{descriptor}")
+        return "temporary file" if name.endswith(".tmp") else str(Path(name).relative_to(tmp_path))
+
+    def sync(descriptor: int) -> None:
+        if os.readlink(f"/proc/self/fd/{descriptor}").startswith(str(tmp_path)):
+            steps.append(f"sync {named(descriptor)}")
+        fsync(descriptor)
+
+    monkeypatch.setattr(_files.os, "fsync", sync)
+    monkeypatch.setattr(_files.os, "replace", lambda *names: (steps.append("rename"), rename(*names)))
+    replace(tmp_path / "new" / "a", b"one", durable=True)
+    assert steps == ["sync temporary file", "rename", "sync new", "sync ."]
+    steps.clear()
+    replace(tmp_path / "new" / "a", b"two", durable=True)
+    assert steps == ["sync temporary file", "rename", "sync new"]
+    steps.clear()
+    replace(tmp_path / "new" / "a", b"three")
+    assert steps == ["rename"]
+
+
+def test_a_private_file_is_private_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    replace(path, b"one", mode=0o600)
+    modes: list[str] = []
+    chmod = os.chmod
+    monkeypatch.setattr(
+        _files.os, "chmod", lambda name, mode: (modes.append(oct(os.stat(name).st_mode)[-3:]), chmod(name, mode))
+    )
+    replace(path, b"two")
+    assert modes == ["600"]
+    assert oct(path.stat().st_mode)[-3:] == "600"
 
 
 def test_without_fcntl_the_filelock_package_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

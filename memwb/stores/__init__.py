@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from ._config import TestMemoryStoreConfig
 from ._items import TestMemoryAddResult
+from ._salvage import Salvage, SalvageNote
 from .json_file import TestMemoryStore
-from .protocols import BulkItem, BulkWritable, Listable
+from .protocols import BulkItem, BulkWritable, Editable, Listable
 
-__all__ = ["BulkItem", "BulkWritable", "Listable", "TestMemoryAddResult", "TestMemoryStore", "TestMemoryStoreConfig"]
+__all__ = [
+    "BulkItem",
+    "BulkWritable",
+    "Editable",
+    "Listable",
+    "Salvage",
+    "SalvageNote",
+    "TestMemoryAddResult",
+    "TestMemoryStore",
+    "TestMemoryStoreConfig",
+]

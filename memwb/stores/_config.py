@@ -23,14 +23,17 @@ class TestMemoryStoreConfig(MemoryStoreConfig, total=False):
 
     Attributes:
         persist: True (default): the entries are kept in a file. False: in memory, until the process ends.
+        durable: True: a write is acknowledged once it is on the disk, so that it outlives a power cut too. False
+            (default): it outlives a kill and an interrupt. Waiting for the disk takes milliseconds at each write.
         path: The file. Default: ``~/.strands/memory/<name>.json``, with unsafe characters of the name replaced.
             Not used with ``persist=False``.
-        clock: Gives the time of new records, aware. memwb's own, as are the following.
+        clock: Gives the time of new records, aware. memwb's own, as are the following and ``durable``.
         new_id: Gives the id of new records, a text.
         tokenizer: Turns a text into its tokens, for queries and contents alike.
     """
 
     persist: bool
+    durable: bool
     path: str | os.PathLike[str]
     clock: Clock | None
     new_id: IdFactory | None
@@ -55,7 +58,7 @@ def check_config(config: Mapping[str, Any]) -> None:
         )
     if config.get("max_search_results") is not None:
         at_least_one(config["max_search_results"], f"{PREFIX}max_search_results", "max_search_results")
-    for key in ("writable", "persist"):
+    for key in ("writable", "persist", "durable"):
         value = config.get(key, True)
         if not isinstance(value, bool):
             raise ConfigError(f"{PREFIX}{key} is {value!r:.80}; it must be True or False.", key=key, value=value)
@@ -76,13 +79,16 @@ def file_of(config: Mapping[str, Any]) -> Path | None:
     if not config.get("persist", True):
         return None
     path = config.get("path")
-    if path is None:
-        path = f"~/.strands/memory/{_files.safe_name(config['name'])}.json"
+    return checked_path(f"~/.strands/memory/{_files.safe_name(config['name'])}.json" if path is None else path, "path")
+
+
+def checked_path(path: Any, key: str) -> Path:
+    """Return a path that is given to a store, with ``~`` expanded and fixed against the current folder."""
     if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str):
-        raise ConfigError(f"{PREFIX}path is {path!r:.80}; it must be a text or a Path.", key="path", value=path)
+        raise ConfigError(f"{PREFIX}{key} is {path!r:.80}; it must be a text or a Path.", key=key, value=path)
     if not text.strip() or "\0" in text:
-        raise ConfigError(f"{PREFIX}path {text!r} must not be empty, blank or hold a NUL.", key="path", value=path)
+        raise ConfigError(f"{PREFIX}{key} {text!r} must not be empty, blank or hold a NUL.", key=key, value=path)
     try:
         return _files.expand(text)
     except RuntimeError as error:  # ~someone who does not exist, or no home folder at all
-        raise ConfigError(f"{PREFIX}path {text!r}: {error}", key="path", value=path) from error
+        raise ConfigError(f"{PREFIX}{key} {text!r}: {error}", key=key, value=path) from error

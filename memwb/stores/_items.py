@@ -129,10 +129,18 @@ class Sources:
             raise ConfigError(message, key="clock", value=time)
         return time
 
+    def any_time(self) -> str:
+        """Return the clock's time as a record holds it."""
+        return stamp(self.now())
+
+    def any_id(self) -> str:
+        """Return an id, new as far as its source knows."""
+        return checked_text(self._new_id(), "new_id()")
+
     def id(self, taken: Container[str], tries: int, where: str) -> str:
         """Return a new id; for one that is taken, as after the restart of a counter, the source is asked again."""
         for _ in range(tries):
-            id = checked_text(self._new_id(), "new_id()")
+            id = self.any_id()
             if id not in taken:
                 return id
         raise DuplicateEntryError(id, where)

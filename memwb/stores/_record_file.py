@@ -73,7 +73,7 @@ class RecordFile:
             target = _files.resolve(self._name)
             return _files.exclusively(target, lambda: self._changed(edit, target))
         except OSError as error:
-            raise self._described(error, "write", " (its lock could not be taken)") from error
+            raise self.described(error, "write", " (its lock could not be taken)") from error
 
     def damage(self) -> list[tuple[str, str, str]]:
         """Return ``(file, place, reason)`` for what the last look found odd, though readable."""
@@ -82,13 +82,12 @@ class RecordFile:
             for id, first, later in self._seen.contents.repeated_ids()
         ]
 
-    def read(self) -> bytes | None:
-        """Return the file's bytes, whatever they are; None where there is no file."""
-        try:
-            found = _files.read(self._name)
-        except OSError as error:
-            raise self._described(error, "read") from error
-        return None if found is None else found[0]
+    def described(self, error: OSError, verb: str, detail: str = "") -> OSError:
+        """Return an error that names the file and what could not be done to it; as it is if it says so already."""
+        if "path" in error.__dict__:
+            return error
+        cause = error.strerror or str(error)
+        return _files.described(error, f"{PREFIX}could not {verb} {self.path}{detail}: {cause}.", self.path)
 
     def _changed(self, edit: Edit[_T], target: _files.Target) -> _T:
         for _ in range(_TRIES):
@@ -102,21 +101,21 @@ class RecordFile:
                 continue
             return result
         message = "another program, which takes no lock, keeps changing it"
-        raise self._described(OSError(message), "write")
+        raise self.described(OSError(message), "write")
 
     def _write(self, before: _Seen, after: Contents, target: _files.Target) -> None:
         parts = after.parts()
         try:
             written = _files.replace(target, parts, durable=self._durable, over=before.signature)
         except OSError as error:
-            raise self._described(error, "write") from error
+            raise self.described(error, "write") from error
         self._seen = _Seen(written.signature, after, written.sealed)
 
     def _looked(self) -> _Seen:
         try:
             return self._look()
         except OSError as error:
-            raise self._described(error, "read") from error
+            raise self.described(error, "read") from error
 
     def _look(self) -> _Seen:
         seen = self._seen
@@ -153,12 +152,6 @@ class RecordFile:
             if reason not in self._warned:
                 self._warned.add(reason)
                 warnings.warn(f"{PREFIX}{file} at {place}: {reason}. Both are kept.", stacklevel=2)
-
-    def _described(self, error: OSError, verb: str, detail: str = "") -> OSError:
-        if "path" in error.__dict__:  # from a step inside, which has said what it could not do
-            return error
-        cause = error.strerror or str(error)
-        return _files.described(error, f"{PREFIX}could not {verb} {self.path}{detail}: {cause}.", self.path)
 
 
 class RecordList:

@@ -18,6 +18,11 @@ from ._table import Columns, RawRecord, Table, cut
 
 PREFIX = "TestMemoryStore: "
 
+_ADVICE = (
+    "Repair it by hand, save what is readable by 'await store.salvage(\"rescued.json\")', or move it away to start "
+    "with an empty store."
+)
+
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -159,15 +164,18 @@ class Contents:
         return Contents(table, self.size + len(columns[0]))
 
     def replaced(self, place: int, record: RawRecord) -> Contents:
-        """Return contents in which one record is another one, of the same time."""
+        """Return contents in which one record is another one, of the same id and time."""
         text = _json.dumps([record])
         table = self.table.replaced(self.size, place, text[len("[\n  ") : -len("\n]")])
         if not _json.is_plain(text):
             table.read = _json.loads
-        table.contents[place], table.ids[place] = record["content"], record["id"]
+        table.contents[place] = record["content"]
         if self.table.finder is not None:
             table.finder = self.table.finder.replaced(place, self.contents[place], record["content"])
-        return Contents(table, self.size)
+        new = Contents(table, self.size)
+        if "latest" in self.__dict__:
+            new.__dict__["latest"] = self.latest
+        return new
 
     def without(self, place: int) -> Contents:
         """Return contents that lack one record."""
@@ -251,9 +259,7 @@ def _kind(value: Any) -> str:
 
 def damaged(path: Path, place: str, cause: str) -> DamagedFileError:
     """Return the error for a file that cannot be read as a store."""
-    return DamagedFileError(
-        path, place, cause, prefix=PREFIX, advice="Repair it by hand, or move it away to start with an empty store."
-    )
+    return DamagedFileError(path, place, cause, prefix=PREFIX, advice=_ADVICE)
 
 
 def _time_of(text: str) -> datetime | None:

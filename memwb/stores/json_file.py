@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
@@ -13,12 +14,14 @@ from ..errors import ConfigError
 from ..memory.settings import at_least_one, refuse_unknown
 from ..memory.types import RELEVANCE_SCORE, MemoryEntry, MemoryStore, Metadata, SearchOptions, identified
 from ..ranking import Index, Tokenizer, tokenize
-from ._config import TestMemoryStoreConfig, check_config, file_of
+from ._config import TestMemoryStoreConfig, check_config, checked_path, file_of
+from ._edits import Change, check_content, check_number, found, place_of
 from ._finder import Finder
 from ._items import Draft, Sources, TestMemoryAddResult, checked_metadata, checked_text, drafts, known, new_records
 from ._listing import folded_where, matching, ordered, sort_key
 from ._record_file import RecordFile, RecordList, writable
 from ._records import PREFIX, Contents, as_record, damaged
+from ._salvage import Salvage, salvage
 from ._table import RawRecord
 from .protocols import BulkItem
 
@@ -36,10 +39,12 @@ class TestMemoryStore(MemoryStore):
     indented by two blanks. It is written as a whole at each add, so this serves thousands of entries, not millions.
 
     - Every call sees what others have written meanwhile. Writers that use memwb (threads, event loops, store objects,
-      processes) take turns by a lock on ``<file>.lock``, and what an add has acknowledged is kept, also when a process
-      is killed; not through a power cut. The SDKs take no lock: what they write at the same moment can be lost.
-    - A damaged file is never overwritten: every call raises :class:`~memwb.errors.DamagedFileError` with the place.
-      NaN and infinity count as damage, since they are no JSON. Fields that memwb does not know are kept.
+      processes) take turns by a lock on ``<file>.lock``, and what a write has acknowledged is kept, also when a process
+      is killed or interrupted; through a power cut only with ``durable=True``. The SDKs take no lock: what they write
+      at the same moment can be lost.
+    - A damaged file is never overwritten: every call raises :class:`~memwb.errors.DamagedFileError` with the place,
+      and :meth:`salvage` is the way out. NaN and infinity count as damage, since they are no JSON. Fields that memwb
+      does not know are kept.
     - Content is any text that is not blank and holds no lone surrogates; there is no limit to its length. Texts that
       differ in letter case or in composed and decomposed accents are different ones.
     - Metadata is a dict of JSON values with texts as keys, nested up to 100 deep. Integers stay exact. Tuples are
@@ -90,7 +95,10 @@ class TestMemoryStore(MemoryStore):
         self.tokenizer = config.get("tokenizer") or tokenize
         self._sources = Sources(config.get("clock") or _time.now, config.get("new_id") or _time.new_id)
         self._where = f"{PREFIX}{self.path or repr(self.name)}"
-        self._records: RecordFile | RecordList = RecordList() if self.path is None else RecordFile(self.path)
+        self._records: RecordFile | RecordList
+        self._records = (
+            RecordList() if self.path is None else RecordFile(self.path, durable=config.get("durable", False))
+        )
 
     @classmethod
     def from_records(cls, records: Iterable[str | BulkItem | Record], **config: Unpack[TestMemoryStoreConfig]) -> Self:
@@ -196,6 +204,101 @@ class TestMemoryStore(MemoryStore):
         self._require_writable("add_many")
         entries = drafts(items)
         return self._write(entries) if entries else []
+
+    async def update(
+        self, id: str, content: str | None = None, metadata: Metadata | None = None, *, number: int | None = None
+    ) -> Record:
+        """Give a record another text, other metadata, or both; None leaves what there is.
+
+        Id, createdAt and all else that the file keeps in the record stay, and so does its place.
+
+        Args:
+            id: The record's id.
+            content: The new text.
+            metadata: The new metadata, in the place of all the old.
+            number: Which record is meant where a foreign program has written several with one id: its place in the
+                file, counted from 1.
+
+        Returns:
+            The record as it is now.
+
+        Raises:
+            EntryNotFoundError: No record has this id. A KeyError.
+            DuplicateEntryError: Another record holds the text (blanks around it do not count). A ValueError.
+            ConfigError: As for :meth:`add`, or several records have the id; the message names them. A ValueError.
+            DamagedFileError: As for :meth:`add`.
+            OSError: As for :meth:`add`.
+        """
+        self._require_writable("update")
+        change, number = Change.checked(content, metadata), check_number(number)
+
+        def update(contents: Contents) -> tuple[Record, Contents | None]:
+            place = found(contents, id, number, self._where)
+            if change.content is not None:
+                check_content(contents, place, change.content, self._where)
+            contents = writable(contents, self.path)
+            before = self._read(contents, [place])[0]
+            after = change.to(before)
+            new = None if after is None else contents.replaced(place, after)
+            return as_record(after or before, self.name), new
+
+        return self._records.change(update)
+
+    async def delete(self, id: str, *, number: int | None = None) -> bool:
+        """Remove a record; return whether there was one.
+
+        Args:
+            id: The record's id.
+            number: As for :meth:`update`.
+
+        Raises:
+            ConfigError: The store is not writable, or several records have the id. A ValueError.
+            DamagedFileError: As for :meth:`add`.
+            OSError: As for :meth:`add`.
+        """
+        self._require_writable("delete")
+        number = check_number(number)
+
+        def delete(contents: Contents) -> tuple[bool, Contents | None]:
+            place = place_of(contents, id, number, self._where)
+            return place is not None, None if place is None else writable(contents, self.path).without(place)
+
+        return self._records.change(delete)
+
+    async def clear(self) -> None:
+        """Remove all records. The file stays, with an empty list.
+
+        Raises:
+            ConfigError: The store is not writable. A ValueError.
+            DamagedFileError: As for :meth:`add`: what cannot be read is not removed either.
+            OSError: As for :meth:`add`.
+        """
+        self._require_writable("clear")
+        self._records.change(lambda contents: (None, Contents() if len(contents) else None))
+
+    async def salvage(self, to: str | os.PathLike[str]) -> Salvage:
+        """Write what is readable of a damaged file to a new one; the damaged file is not touched.
+
+        A copy of it is put beside the new file, as ``<to>.damaged``. Look at what was left out, then build a store on
+        the new file or move it into the place of the old one.
+
+        What is readable: each object with a text as its content, wherever it stands. A missing id or time is made, what
+        is no JSON in UTF-8 is replaced (by null or U+FFFD), metadata that is no object is left out; all of it is told.
+
+        Args:
+            to: The new file.
+
+        Raises:
+            ConfigError: ``to`` is no path, or the store has no file.
+            OSError: The file cannot be read, or ``to`` or its copy cannot be written or is there already.
+        """
+        target = checked_path(to, "to")
+        if not isinstance(self._records, RecordFile):
+            raise ConfigError(f"{PREFIX}the store {self.name!r} is kept in memory; it has no file.", key="persist")
+        try:
+            return salvage(self._records.path, target, self._sources.any_id, self._sources.any_time)
+        except OSError as error:
+            raise self._records.described(error, "salvage") from error
 
     async def count(self, where: str = "") -> int:
         """Return how many records there are, or how many hold ``where`` in their content, whatever the case."""

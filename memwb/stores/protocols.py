@@ -54,6 +54,33 @@ class Listable(Protocol):
 
 
 @runtime_checkable
+class Editable(Protocol):
+    """A store whose records can be changed and removed."""
+
+    async def update(self, id: str, content: str | None = None, metadata: dict[str, Any] | None = None) -> Record:
+        """Give a record another text, other metadata, or both; None leaves what there is.
+
+        Its id and its time of creation stay.
+
+        Returns:
+            The record as it is now.
+
+        Raises:
+            EntryNotFoundError: No record has this id.
+            DuplicateEntryError: Another record holds this text.
+        """
+        ...
+
+    async def delete(self, id: str) -> bool:
+        """Remove a record; return whether there was one."""
+        ...
+
+    async def clear(self) -> None:
+        """Remove all records."""
+        ...
+
+
+@runtime_checkable
 class BulkWritable(Protocol):
     """A store that takes many entries in one write."""
 

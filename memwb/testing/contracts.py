@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from ..errors import DuplicateEntryError, EntryNotFoundError
 from ..memory.types import has_method
-from ..stores import BulkWritable, Listable
+from ..stores import BulkWritable, Editable, Listable
 
 __all__ = ["MemoryStoreContract"]
 
@@ -148,6 +150,42 @@ class MemoryStoreContract:
         with pytest.raises(ValueError, match="content"):
             await store.add_many(["white tea", ""])
         assert {entry.content for entry in await store.search("tea")} == {"green tea", "black tea"}
+
+    async def test_an_editable_store_changes_and_removes_records(self, store: Any) -> None:
+        self._skip_unless_it_is(Editable, store)
+        self._skip_unless_it_is(Listable, store)
+        for text in ("green tea", "black tea", "coffee"):
+            await self.add(store, text, {"kept": [text]})
+        green, black, coffee = await store.page(0, 9)
+        changed = await store.update(black.id, content="white tea")
+        assert changed == replace(black, content="white tea", updated_at=changed.updated_at)
+        assert await store.get(black.id) == changed
+        assert (await store.update(coffee.id, metadata={})).metadata == {}
+        assert (await store.get(coffee.id)).content == "coffee"
+        assert {entry.content for entry in await store.search("tea black")} == {"green tea", "white tea"}
+        assert [await store.delete(green.id), await store.delete(green.id)] == [True, False]
+        assert [entry.content for entry in await store.search("tea")] == ["white tea"]
+        assert [record.id for record in await store.page(0, 9)] == [black.id, coffee.id]
+        await store.clear()
+        assert (await store.count(), await store.search("tea")) == (0, [])
+        await store.clear()
+        await self.add(store, "green tea")
+        assert await store.count() == 1
+
+    async def test_an_edit_of_an_unknown_record_or_to_a_known_text_is_refused(self, store: Any) -> None:
+        self._skip_unless_it_is(Editable, store)
+        self._skip_unless_it_is(Listable, store)
+        for text in ("green tea", "black tea"):
+            await self.add(store, text)
+        before = await store.page(0, 9)
+        with pytest.raises(EntryNotFoundError):
+            await store.update("no such id", content="white tea")
+        with pytest.raises(DuplicateEntryError):
+            await store.update(before[0].id, content=" black tea ")
+        for bad in ({"content": ""}, {"content": "bad \ud83d end"}, {"metadata": "a note"}):
+            with pytest.raises(ValueError, match=next(iter(bad))):
+                await store.update(before[0].id, **bad)
+        assert await store.page(0, 9) == before
 
     async def add(self, store: Any, content: Any, metadata: Any = None) -> Any:
         """Add to the store; a test that needs it is skipped where the store has no ``add``."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memwb.stores import BulkWritable, Listable, TestMemoryStore
+from memwb.stores import BulkWritable, Editable, Listable, TestMemoryStore
 from memwb.testing import MemoryStoreContract
 
 
@@ -22,7 +22,8 @@ class TestInMemory(MemoryStoreContract):
         return TestMemoryStore(name="notes", persist=False)
 
 
-def test_it_can_be_listed_and_written_in_bulk() -> None:
+def test_it_can_be_listed_edited_and_written_in_bulk() -> None:
     store = TestMemoryStore(name="notes", persist=False)
     assert isinstance(store, Listable)
     assert isinstance(store, BulkWritable)
+    assert isinstance(store, Editable)

@@ -36,6 +36,7 @@ async def test_a_store_is_not_asked_for_what_it_cannot_do() -> None:
         (contract.test_adds_at_once_are_all_kept, "the store has no add"),
         (contract.test_a_listable_store_lists_what_was_added_in_order, "the store is not Listable"),
         (contract.test_a_bulk_write_stores_all_or_nothing, "the store is not BulkWritable"),
+        (contract.test_an_editable_store_changes_and_removes_records, "the store is not Editable"),
     ):
         with pytest.raises(pytest.skip.Exception, match=reason):
             await test(store)
