@@ -30,7 +30,6 @@ from .types import (
     MemoryStore,
     MemoryToolConfig,
     Message,
-    Placement,
     has_method,
 )
 from .writes import AcceptedWrites
@@ -68,7 +67,6 @@ class MemoryManager:
         self._add_stores = [store for store in self._stores if store.writable and has_method(store, "add")]
         self._injection = resolve_injection(injection)
         self._accepted = AcceptedWrites(self._make_write)
-        self._host_placement: Placement | None = None
         self._tools = self._build_tools(search_tool_config, add_tool_config)
 
     def __repr__(self) -> str:
@@ -78,16 +76,6 @@ class MemoryManager:
     def stores(self) -> tuple[Any, ...]:
         """The stores, in the order in which they were given."""
         return tuple(self._stores)
-
-    def _stand_for_host(self, placement: Placement | None) -> None:
-        """Say where the installed SDK puts the block, for a manager that stands for one of the SDK's agents.
-
-        Traces then have a note where the settings place it otherwise. For memwb's own use.
-        """
-        self._host_placement = placement
-
-    # The former name of both, until nothing uses it any more.
-    host_placement = property(lambda self: self._host_placement, _stand_for_host)
 
     @property
     def injection(self) -> MemoryInjectionConfig | None:
@@ -212,7 +200,6 @@ class MemoryManager:
             state=state,
             agent=agent,
             call=call,
-            host_placement=self._host_placement,
         )
 
     async def why(

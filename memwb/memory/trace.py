@@ -241,13 +241,18 @@ class Matcher:
 
     def __init__(self, store: Any, query: str) -> None:
         self.store_name: str = store.name
+        from ..ranking import held, tokenize
+
         self._tokenizer = tokenizer_of(store)
-        self._places = {token: place for place, token in enumerate(in_order(set(self._tokenizer(query)), query))}
+        self._tokens = in_order(set(self._tokenizer(query)), query)
+        self._held = held if self._tokenizer is tokenize else None  # the short way, for the documented tokenizer
 
     def matched(self, content: str) -> tuple[str, ...]:
         """Return the query's tokens that ``content`` holds, in the query's order."""
-        common = self._places.keys() & self._tokenizer(content)
-        return tuple(sorted(common, key=self._places.__getitem__))
+        if self._held is not None:
+            return tuple(self._held(self._tokens, content))
+        common = set(self._tokenizer(content))
+        return tuple([token for token in self._tokens if token in common])
 
 
 def make_hit(matcher: Matcher, rank: int, entry: MemoryEntry, *, kept: bool = False, below: bool = False) -> Hit:

@@ -57,7 +57,7 @@ def open_source(source: Any = None) -> Source:
         return _demo()
     if isinstance(source, MemoryManager):
         opened = _stores(list(source.stores))
-        opened.injection, opened.placement = source.injection or False, source.host_placement
+        opened.injection = source.injection or False
         return opened
     if isinstance(source, str | os.PathLike):
         return Source([_file_store(Path(source))])

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from memwb.memory import InjectionTrace, MemoryEntry, MemoryManager
+from memwb.memory import InjectionTrace, MemoryEntry
 from memwb.memory import notes as notes_module
+from memwb.memory.injection import run_injection
+from memwb.memory.settings import resolve_injection
 from memwb.ranking import STOP_WORDS_NAME
 from tests.memory.stores import BareStore, FailingStore, WordStore, user
 
 
 async def traced(query: str, *stores: Any, injection: Any = True, host: Any = None) -> InjectionTrace:
-    manager = MemoryManager(list(stores), injection=injection)
-    manager._stand_for_host(host)
-    return await manager.trace_injection([user(query)])
+    return await run_injection(stores, [user(query)], resolve_injection(injection), host_placement=host)
 
 
 def told(trace: InjectionTrace) -> list[tuple[str, str]]:
