@@ -593,3 +593,17 @@ async def test_a_text_that_a_cell_replaced_can_be_brought_back():
 
 def test_a_pane_is_made_of_elements_that_a_page_may_hold():
     assert isinstance(panes.mistakes(Slot("query")), Node)
+
+
+async def test_a_store_that_fails_only_when_it_is_asked_for_more_keeps_its_hits_and_is_named():
+    class Once(ListStore):
+        async def search(self, query, options=None):
+            if self.searched:
+                raise OSError("gone")
+            return await super().search(query, options)
+
+    state = await settled(Once("I use a cane."))
+    assert "store 'profile' failed when it was asked for what lies below the cut: OSError('gone')" in read(
+        panes.hits(state)
+    )
+    assert read(panes.top(state)).splitlines()[0].startswith("✓ 1 of 1 hit arrived")

@@ -76,7 +76,17 @@ def _rows(state: WorkbenchState, preview: Preview) -> list[Node]:
     if unseen := _unseen(preview):
         rows.append(el("div", "memwb-more", f"{unseen:,} more matched"))
     rows += [el("div", "memwb-more memwb-bad", text) for text in failed_stores(preview.trace)]
+    rows += [el("div", "memwb-more memwb-bad", _not_asked_again(*failure)) for failure in _failures(preview)]
     return rows
+
+
+def _failures(preview: Preview) -> list[tuple[str, BaseException]]:
+    """The stores that answered the injection, and failed when they were asked for what lies below the cut."""
+    return list(getattr(preview.hits, "failures", {}).items())
+
+
+def _not_asked_again(store: str, error: BaseException) -> str:
+    return f"store {store!r} failed when it was asked for what lies below the cut: {cropped(repr(error), 300)}"
 
 
 def _unseen(preview: Preview) -> int:
