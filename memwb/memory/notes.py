@@ -70,19 +70,16 @@ def _stop_words(trace: InjectionTrace) -> Iterator[Note]:
 
 def _starved(trace: InjectionTrace) -> Iterator[Note]:
     """Stores registered later lose their entries to the cut, whatever their scores."""
-    by_store: dict[str, list[Hit]] = {}
+    fed = dict.fromkeys(hit.store for hit in trace.hits if hit.kept)
+    lost: dict[str, list[Hit]] = {}
     for hit in trace.hits:
-        by_store.setdefault(hit.store, []).append(hit)
-    fed = [store for store, hits in by_store.items() if any(hit.kept for hit in hits)]
-    for store, hits in by_store.items():
-        if fed and store not in fed:
-            before = ", ".join(map(repr, fed))
-            lost = counted(len(hits), "entry", "entries")
-            yield Note(
-                "starved",
-                f"{lost} of {store!r} cut: {before}, registered before it, filled the places",
-                tuple(hits),
-            )
+        if fed and hit.store not in fed:
+            lost.setdefault(hit.store, []).append(hit)
+    before = ", ".join(map(repr, fed))
+    for store, hits in lost.items():
+        count = counted(len(hits), "entry", "entries")
+        text = f"{count} of {store!r} cut: {before}, registered before it, filled the places"
+        yield Note("starved", text, tuple(hits))
 
 
 def _duplicates(trace: InjectionTrace) -> Iterator[Note]:

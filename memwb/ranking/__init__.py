@@ -5,13 +5,14 @@ from __future__ import annotations
 from .index import Index, order_of
 from .overlap import overlap, rank
 from .stopwords import STOP_WORDS, STOP_WORDS_NAME
-from .tokens import Tokenizer, padded, tokenize
+from .tokens import Tokenizer, held, padded, tokenize
 
 __all__ = [
     "STOP_WORDS",
     "STOP_WORDS_NAME",
     "Index",
     "Tokenizer",
+    "held",
     "order_of",
     "overlap",
     "padded",

@@ -21,6 +21,39 @@ def tokenize(text: str) -> set[str]:
     return set(_WORDS.findall(text.lower()))
 
 
+_TRIES = 16
+
+
+def held(tokens: Sequence[str], text: str) -> list[str]:
+    """Return those of the tokens of one text that another text holds too, in their order.
+
+    It is what ``tokenize(text)`` has in common with them, for few tokens found without cutting out every word.
+
+    Args:
+        tokens: Tokens that :func:`tokenize` gave.
+        text: Where they are looked for.
+    """
+    lowered, found = text.lower(), []
+    tries = 0
+    for token in tokens:
+        start = lowered.find(token)
+        while start >= 0:
+            end = start + len(token)
+            if (start == 0 or not _is_word(lowered[start - 1])) and (end == len(lowered) or not _is_word(lowered[end])):
+                found.append(token)
+                break
+            tries += 1
+            if tries > _TRIES:  # such as one letter in a long text
+                words = tokenize(text)
+                return [token for token in tokens if token in words]
+            start = lowered.find(token, start + 1)
+    return found
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
 _BETWEEN = " \0 "
 _TO_BLANK = bytes(code if chr(code).isalnum() or chr(code) in "_\0" else 32 for code in range(128)) + bytes(128)
 
