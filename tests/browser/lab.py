@@ -39,7 +39,7 @@ Theme = Literal["light", "dark"]
 
 SIZE = (1400, 900)
 START_SECONDS = 60
-WAIT_MS = 15_000
+WAIT_MS = 30_000
 
 NO_CHROMIUM = (
     "The tests in tests/browser drive a real JupyterLab in Chromium, and none was found. Install one, on Debian with "
