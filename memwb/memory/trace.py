@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 StageName = Literal["trigger", "query", "search", "format", "fold"]
 StageStatus = Literal["done", "skipped", "failed", "not reached"]
+_NUMBERS = (int, float)
 STAGES: tuple[StageName, ...] = ("trigger", "query", "search", "format", "fold")
 
 
@@ -264,7 +265,7 @@ def make_hit(matcher: Matcher, rank: int, entry: MemoryEntry, *, kept: bool = Fa
     return Hit(
         store=matcher.store_name,
         rank=rank,
-        score=score if isinstance(score, int | float) and not isinstance(score, bool) else None,
+        score=score if isinstance(score, _NUMBERS) and not isinstance(score, bool) else None,
         id=entry.id,
         entry=entry,
         matched=matcher.matched(entry.content),

@@ -33,13 +33,14 @@ def held(tokens: Sequence[str], text: str) -> list[str]:
         tokens: Tokens that :func:`tokenize` gave.
         text: Where they are looked for.
     """
-    lowered, found = text.lower(), []
+    lowered = f" {text.lower()} "
+    found: list[str] = []
     tries = 0
     for token in tokens:
         start = lowered.find(token)
-        while start >= 0:
-            end = start + len(token)
-            if (start == 0 or not _is_word(lowered[start - 1])) and (end == len(lowered) or not _is_word(lowered[end])):
+        while start > 0:
+            before, after = lowered[start - 1], lowered[start + len(token)]
+            if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
                 found.append(token)
                 break
             tries += 1
@@ -48,10 +49,6 @@ def held(tokens: Sequence[str], text: str) -> list[str]:
                 return [token for token in tokens if token in words]
             start = lowered.find(token, start + 1)
     return found
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 _BETWEEN = " \0 "
