@@ -128,8 +128,7 @@ def test_calls_are_picked_and_the_conversation_follows(bench):
 
 def test_typing_a_query_changes_the_preview_and_what_is_typed_stays(bench):
     wb = bench(ASK)
-    wb.button("query").click()
-    wb.text.wait_for()
+    wb.edit("query")
 
     wb.type("def query(context):\n    return ''")
     wb.text.press("ArrowLeft")
@@ -139,7 +138,7 @@ def test_typing_a_query_changes_the_preview_and_what_is_typed_stays(bench):
     assert wb.rows() == ["I like jazz.", "max_entries 5 · 0 cut"]
     assert wb.mistake.inner_text() == "In force."
 
-    wb.button("format").click()
+    wb.edit("format")
     assert wb.do(lambda: wb.type("def format(context):\n    return 'A'")).startswith("1 of 1 hit arrived")
     assert wb.block() == "A"
     wb.button("format ●").click()
@@ -148,7 +147,7 @@ def test_typing_a_query_changes_the_preview_and_what_is_typed_stays(bench):
 
 def test_a_mistake_of_any_kind_is_shown_and_costs_nothing(bench):
     wb = bench("Workbench(profile, 'Do I use a cane?', time_limit=0.5)")
-    wb.button("format").click()
+    wb.edit("format")
     wb.do(lambda: wb.type("def format(context):\n    return 'A'"))
 
     wb.type("def format(context):\n    return 'unclosed")
@@ -180,7 +179,7 @@ def test_a_cell_with_a_callback_renews_the_preview_each_time_it_is_run(bench):
     with wb.refreshed():
         cell = wb.notebook.run("@wb.query\ndef mine(context):\n    return 'jazz'")
     assert wb.rows()[0] == "I like jazz."
-    wb.button("query ●").click()
+    wb.edit("query")
     expect(wb.text).to_have_value("def mine(context):\n    return 'jazz'\n")
 
     wb.type("def mine(context):\n    return 'unfinished")
@@ -364,6 +363,7 @@ def test_it_is_of_a_fixed_height_and_nothing_sticks_out(bench, width):
     wb.notebook.side_bar(False)
     wb.notebook.resize(width, 900)
 
+    wb.page.wait_for_function("([bench, width]) => bench.clientWidth < width", arg=[wb.root.element_handle(), width])
     inside = wb.root.bounding_box()
     assert round(inside["height"]) == 560
     beside = wb.root.evaluate(

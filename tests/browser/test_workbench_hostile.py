@@ -106,7 +106,7 @@ def test_b59_in_every_pane_and_b62_in_none_as_mathematics(notebook):
 def test_b59_in_the_editor_and_in_what_callbacks_print_and_raise(notebook):
     opened = notebook(SETUP, "wb = Workbench(stores, messages)\nawait wb")
     wb = Bench(opened, 1)
-    wb.button("query").click()
+    wb.edit("query")
 
     for text in TEXTS:
         source = f"def query(context):\n    print({text!r})\n    raise ValueError({text!r})"

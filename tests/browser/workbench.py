@@ -73,6 +73,11 @@ class Bench:
         self.low.get_by_role("tab", name=name).click()
         self.low.locator(f'[role=tab][aria-selected=true]:has-text("{name}")').wait_for()
 
+    def edit(self, name: str) -> None:
+        """Open the editor of a callback."""
+        self.root.locator(".memwb-open").get_by_text(name).click()
+        self.root.locator(f'.memwb-current:has(label:text-is("{name}")) textarea').wait_for()
+
     def type(self, source: str) -> None:
         """Put a whole text into the editor."""
         self.text.fill(source)
