@@ -166,7 +166,7 @@ async def _search(run: _Run) -> str:
     if not found and failed:
         raise StoresFailedError({answer.store.name: answer.error for answer in failed if answer.error is not None})
     if not found:
-        raise _Skip(nothing_found(run.stores, run.query))
+        raise _Skip(await nothing_found(run.stores, run.query))
     run.entries = found[:limit]
     kept = f"{counted(len(found), 'hit')}, {len(run.entries)} kept (max_entries {limit})"
     return kept + (f"; failed: {', '.join(answer.store.name for answer in failed)}" if failed else "")

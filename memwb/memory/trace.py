@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .._text import estimate_tokens, quoted
 from ..errors import ConfigError, nearest
 from .search import StoreAnswer
-from .types import RELEVANCE_SCORE, MemoryEntry, Message
+from .types import RELEVANCE_SCORE, MemoryEntry, Message, has_method
 
 if TYPE_CHECKING:
     import pandas
@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 StageName = Literal["trigger", "query", "search", "format", "fold"]
 StageStatus = Literal["done", "skipped", "failed", "not reached"]
-_NUMBERS = (int, float)
 STAGES: tuple[StageName, ...] = ("trigger", "query", "search", "format", "fold")
+MAX_TOKENS_NAMED = 12
+"""So many of the tokens that were looked for are named where nothing was found."""
+
+_LOOKED_FOR = "; looked for "
+_NUMBERS = (int, float)
 
 
 @dataclass(frozen=True)
@@ -220,7 +224,7 @@ class InjectionTrace:
             count = len(self.entries)
             return f"{count} {'entry' if count == 1 else 'entries'} injected, ~{self.tokens:,} tokens"
         if ended.name == "search" and ended.status == "skipped":
-            return f"nothing found: {ended.reason}"
+            return f"nothing found: {ended.reason.partition(_LOOKED_FOR)[0]}"
         return f"{ended.status} at {ended.name}: {ended.reason}"
 
     def __repr__(self) -> str:
@@ -304,13 +308,38 @@ def _position(text: str, token: str) -> int:
     return min(places, default=(True, len(text)))[1]
 
 
-def nothing_found(stores: Sequence[Any], query: str) -> str:
-    """Say why a search over ``stores`` came back empty, as far as that can be known without asking again."""
-    lexical = all(callable(getattr(store, "tokenizer", None)) for store in stores)
+async def nothing_found(stores: Sequence[Any], query: str) -> str:
+    """Say why a search over ``stores`` came back empty, as far as that can be known without searching again."""
     if not stores:
         return "no store was searched"
-    if lexical and not any(tokenizer_of(store)(query) for store in stores):
-        return f"the query {quoted(query)} holds no word"
+    lexical = all(callable(getattr(store, "tokenizer", None)) for store in stores)
+    tokens = in_order({token for store in stores for token in tokenizer_of(store)(query)}, query) if lexical else ()
+    if lexical and not tokens:
+        from ..ranking import tokenize
+
+        words = in_order(tokenize(query), query)
+        left_out = f" to look for: the tokenizer leaves out {_listed(words)}" if words else ""
+        return f"the query {quoted(query)} holds no word{left_out}"
+    if await _all_empty(stores):
+        return "the store holds no entry" if len(stores) == 1 else "the stores hold no entry"
     if lexical:
-        return f"no entry shares a word with {quoted(query)}"
+        return f"no entry shares a word with {quoted(query)}{_LOOKED_FOR}{_listed(tokens)}"
     return f"no store returned an entry for {quoted(query)}"
+
+
+def _listed(tokens: Sequence[str]) -> str:
+    shown = ", ".join(tokens[:MAX_TOKENS_NAMED])
+    return shown if len(tokens) <= MAX_TOKENS_NAMED else f"{shown} and {len(tokens) - MAX_TOKENS_NAMED} more"
+
+
+async def _all_empty(stores: Sequence[Any]) -> bool:
+    """Whether every store says that it holds nothing; one that cannot tell may hold something."""
+    for store in stores:
+        if not (has_method(store, "count") and has_method(store, "page")):
+            return False
+        try:
+            if await store.count() != 0:
+                return False
+        except Exception:  # its search did not fail, so this is no failure to report
+            return False
+    return True

@@ -20,6 +20,8 @@ from memwb.memory import (
     default_format,
 )
 from memwb.memory.types import identified
+from memwb.ranking import tokenize_any_script, tokenize_without_stop_words
+from memwb.stores import TestMemoryStore
 from tests.memory.stores import BareStore, FailingStore, WordStore, assistant, tool_result, tool_use, user
 
 TEA = "tea in the morning"
@@ -199,12 +201,47 @@ async def test_an_awaitable_from_a_plain_function_fails_its_stage_without_a_warn
 async def test_nothing_found_skips_and_names_the_query() -> None:
     trace = await traced(True, [user("Yes, please.")])
     assert outcome(trace) == ended("search", "skipped")
-    assert trace.reason == "no entry shares a word with 'Yes, please.'"
+    assert trace.reason == "no entry shares a word with 'Yes, please.'; looked for yes, please"
     assert (trace.hits, trace.entries, trace.messages) == ((), [], [user("Yes, please.")])
 
 
 async def test_a_query_without_a_word_says_so() -> None:
     assert (await traced(True, [user("?!")])).reason == "the query '?!' holds no word"
+
+
+async def test_b48_a_query_of_words_that_the_tokenizer_leaves_out_says_which() -> None:
+    store = TestMemoryStore.from_records(["likes tea"], name="notes", tokenizer=tokenize_without_stop_words)
+    trace = await traced(True, [user("Who am I?")], stores=[store])
+    assert trace.reason == ("the query 'Who am I?' holds no word to look for: the tokenizer leaves out who, am, i")
+
+
+async def test_b45_the_tokens_that_were_looked_for_are_named_in_the_querys_order() -> None:
+    store = TestMemoryStore.from_records(["likes tea"], name="notes", tokenizer=tokenize_any_script)
+    trace = await traced(True, [user("喜欢乌龙茶 and C++")], stores=[store])
+    assert (
+        trace.reason
+        == "no entry shares a word with '喜欢乌龙茶 and C++'; looked for 喜欢, 欢乌, 乌龙, 龙茶, and, c, c++"
+    )
+    trace = await traced(True, [user(" ".join(f"w{n}" for n in range(30)))], stores=[store])
+    assert trace.reason.endswith("; looked for w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11 and 18 more")
+
+
+async def test_b48_nothing_stored_and_nothing_matched_are_told_apart() -> None:
+    empty, other = (TestMemoryStore(name=name, persist=False) for name in ("notes", "other"))
+    assert (await traced(True, [user("tea")], stores=[empty])).reason == "the store holds no entry"
+    assert (await traced(True, [user("tea")], stores=[empty, other])).reason == "the stores hold no entry"
+    await other.add("coffee")
+    trace = await traced(True, [user("tea")], stores=[empty, other])
+    assert trace.reason == "no entry shares a word with 'tea'; looked for tea"
+
+
+async def test_a_store_that_cannot_count_is_not_called_empty() -> None:
+    class Uncounted(TestMemoryStore):
+        async def count(self, where: str = "") -> int:
+            raise RuntimeError("no")
+
+    trace = await traced(True, [user("tea")], stores=[Uncounted(name="notes", persist=False)])
+    assert trace.reason == "no entry shares a word with 'tea'; looked for tea"
 
 
 async def test_a_store_without_words_of_its_own_is_not_judged() -> None:

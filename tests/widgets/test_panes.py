@@ -413,10 +413,10 @@ async def test_an_empty_store_is_told_apart_from_one_in_which_nothing_matched():
     assert read(panes.top(empty)).splitlines()[0] == "– Nothing arrived: nothing was ever written to 'profile'."
     assert read(panes.hits(empty)).splitlines()[1] == "Nothing was ever written to 'profile'."
     assert read(panes.top(unmatched)).splitlines()[0] == (
-        "– Nothing arrived: no entry shares a word with 'Yes, please.'."
+        "– Nothing arrived: no entry shares a word with 'Yes, please.'; looked for yes, please."
     )
     assert read(panes.hits(unmatched)).splitlines()[1:] == [
-        "No hits: no entry shares a word with 'Yes, please.'.",
+        "No hits: no entry shares a word with 'Yes, please.'; looked for yes, please.",
         "4 entries are stored.",
     ]
 
