@@ -78,13 +78,12 @@ class Node:
         return "".join(parts)
 
     def _write(self, parts: list[str]) -> None:
-        parts.append(f"<{self.tag}")
-        if self.classes:
-            parts.append(f' class="{escape(self.classes)}"')
-        for key, value in self.attributes.items():
-            if not key.startswith(("data-", "style-")) and key != "tabindex":
-                parts.append(f' {key}="{escape(visible(value))}"')
-        parts.append(">")
+        begin = f'<{self.tag} class="{escape(self.classes)}"' if self.classes else f"<{self.tag}"
+        if self.attributes:
+            for key, value in self.attributes.items():
+                if not key.startswith(("data-", "style-")) and key != "tabindex":
+                    begin += f' {key}="{escape(visible(value))}"'
+        parts.append(f"{begin}>")
         if self.tag in _VOID:
             return
         for child in self.children:
