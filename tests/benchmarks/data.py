@@ -93,14 +93,20 @@ def queries(count: int = 40) -> list[str]:
     return made
 
 
-def file(folder: Path, count: int, seed: int = 0) -> Path:
-    """Return a file of memories, made where it is missing, and old enough that no store has to doubt its time."""
+def made(folder: Path, count: int, seed: int = 0) -> Path:
+    """Return a file of memories, made where it is missing."""
     path = folder / f"memories-{count}-{seed}.json"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(".tmp")
         temporary.write_text(json.dumps(list(records(count, seed)), indent=2, ensure_ascii=False), encoding="utf-8")
         temporary.rename(path)
+    return path
+
+
+def file(folder: Path, count: int, seed: int = 0) -> Path:
+    """Return a file of memories that is old enough for no store to doubt its time."""
+    path = made(folder, count, seed)
     while time.time() - path.stat().st_ctime < 2.5:
         time.sleep(0.1)
     return path

@@ -111,7 +111,7 @@ async def add_known(given: Setting) -> Samples:
     contents = [record["content"] for record in raw(given.file())]
     store = given.side.store(given.copy())
     await store.add(contents[0])
-    await asyncio.sleep(2.5)  # a file that has just been written may change again without a sign: that is another figure
+    await asyncio.sleep(2.5)  # until then, each call reads the file again: it has just been written
     await store.add(contents[0])
     step = max(1, len(contents) // 100)
     return Samples(await sampled(store.add, cycle(contents[::step]), given.seconds))

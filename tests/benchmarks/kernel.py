@@ -24,7 +24,7 @@ PATIENCE = 60.0
 
 SET_UP = """
 import sys
-from time import perf_counter
+from time import perf_counter, thread_time
 sys.path.insert(0, {project!r})
 from memwb.stores import TestMemoryStore
 {imports}
@@ -34,17 +34,18 @@ await shown
 state = getattr(shown, "state", shown)
 
 def nothing(comm, opened):
-    comm.on_msg(lambda message: comm.send({{"done": message["content"]["data"]["n"], "inside": 0.0}}))
+    comm.on_msg(lambda message: comm.send({{"done": message["content"]["data"]["n"]}}))
 
 def change(comm, opened):
     begun = {{}}
     def told():
         if not state.pending and state.settings.max_entries in begun:
             n = state.settings.max_entries
-            comm.send({{"done": n, "inside": perf_counter() - begun.pop(n)}})
+            wall, cpu = begun.pop(n)
+            comm.send({{"done": n, "inside": perf_counter() - wall, "cpu": thread_time() - cpu}})
     def received(message):
         n = message["content"]["data"]["n"]
-        begun[n] = perf_counter()
+        begun[n] = perf_counter(), thread_time()
         state.put(max_entries=n)
     comm.on_msg(received)
     state.subscribe(told)
@@ -63,11 +64,20 @@ SHOWN = {"imports": "from memwb.widgets import Workbench", "make": "shown = Work
 
 @dataclass(frozen=True)
 class Times:
-    """What was measured, in milliseconds: round trips, what of it passed inside the kernel, and ten changes at once."""
+    """What was measured, in milliseconds.
+
+    Attributes:
+        nothing: Round trips to a handler that does nothing.
+        change: Round trips of a change, until its preview is there.
+        inside: What of them passed inside the kernel.
+        cpu: The CPU time in there.
+        ten: Ten changes at once, until the preview of the last is there.
+    """
 
     nothing: list[float]
     change: list[float]
     inside: list[float]
+    cpu: list[float]
     ten: list[float]
 
     def to_json(self) -> dict[str, float]:
@@ -77,6 +87,7 @@ class Times:
             "change": statistics.median(self.change),
             "p95": statistics.quantiles(self.change, n=20)[-1],
             "inside": statistics.median(self.inside),
+            "cpu": statistics.median(self.cpu),
             "ten": statistics.median(self.ten),
         }
 
@@ -97,8 +108,8 @@ class _Kernel:
         """Open the comm of a target; it has the target's name."""
         self._send("comm_open", {"comm_id": target, "target_name": target, "data": {}})
 
-    def ask(self, comm: str, *numbers: int) -> tuple[float, float]:
-        """Send the numbers at once and wait until the last is answered; return both times in milliseconds."""
+    def ask(self, comm: str, *numbers: int) -> tuple[float, dict[str, float]]:
+        """Send the numbers at once and wait for the answer to the last; return the milliseconds and the answer."""
         begin = time.perf_counter()
         for number in numbers:
             self._send("comm_msg", {"comm_id": comm, "data": {"n": number}})
@@ -107,7 +118,7 @@ class _Kernel:
             content = message["content"]
             mine = message["msg_type"] == "comm_msg" and content["comm_id"] == comm
             if mine and content["data"]["done"] == numbers[-1]:
-                return (time.perf_counter() - begin) * 1e3, content["data"]["inside"] * 1e3
+                return (time.perf_counter() - begin) * 1e3, content["data"]
 
     def _send(self, kind: str, content: dict[str, Any]) -> None:
         self._client.shell_channel.send(self._client.session.msg(kind, content))
@@ -155,7 +166,8 @@ def measured(folder: Path, count: int, stores: int, rounds: int, shown: bool) ->
         nothing = [kernel.ask("nothing", 3 + number % 7)[0] for number in range(rounds)]
         changes = [kernel.ask("change", 3 + number % 7) for number in range(rounds)]
         ten = [kernel.ask("change", *range(1, 11))[0] for _ in range(max(3, rounds // 10))]
-    return Times(nothing, [trip for trip, _ in changes], [inside for _, inside in changes], ten)
+    inside, cpu = ([answer[key] * 1e3 for _, answer in changes] for key in ("inside", "cpu"))
+    return Times(nothing, [trip for trip, _ in changes], inside, cpu, ten)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ class Limit:
 
     Attributes:
         value: The most that memwb may take, in the figure's unit; None where only the ratio counts.
-        ratio: The least ratio of the peer's figure to memwb's; it decides where there is one, since it holds on any
-            machine.
+        ratio: The least ratio of the peer's figure to memwb's. Where there are both, one of them is enough.
     """
 
     value: float | None = None
@@ -20,14 +19,14 @@ class Limit:
 
     def holds(self, own: float, peer: float | None) -> bool | None:
         """Whether the limit is held; None where that cannot be said."""
-        if self.ratio is not None:
-            return None if peer is None else peer / own >= self.ratio
-        return None if self.value is None else own <= self.value
+        kept = [] if self.value is None else [own <= self.value]
+        if self.ratio is not None and peer is not None:
+            kept.append(peer / own >= self.ratio)
+        return any(kept) if kept else None
 
     def __str__(self) -> str:
-        if self.ratio is not None:
-            return f"≥ {self.ratio:,g} x"
-        return "" if self.value is None else f"≤ {number(self.value)}"
+        bounds = [] if self.value is None else [f"≤ {number(self.value)}"]
+        return " or ".join([*bounds, *([] if self.ratio is None else [f"≥ {self.ratio:,g} x"])])
 
 
 def number(value: float) -> str:
@@ -153,11 +152,11 @@ FIGURES = (
         ),
     ),
     Figure("inject", "inject, a whole turn", tuple(Case(10 * K, ratio(450), ratio(1000), n) for n in (1, 8))),
-    Figure("frame", "frame of nested records", (Case(HUNDRED_K, ratio(2.3), ratio(3.8)),), peer="pandas"),
+    Figure("frame", "frame of nested records", (Case(HUNDRED_K, Limit(300, 2.3), Limit(180, 3.8)),), peer="pandas"),
     Figure(
         "page",
         "a page of 50 as HTML",
-        (Case(HUNDRED_K, ratio(6), most(0.3)),),
+        (Case(HUNDRED_K, Limit(0.6, 6), most(0.3)),),
         peer="pandas",
     ),
     Figure("contains", "count what contains a text", (Case(HUNDRED_K, most(35), most(12)),), peer="pandas"),

@@ -173,28 +173,39 @@ class Benchmark:
             times = [peer["cpu"] for peer in peers]
             self.rows += [
                 row(f"import {own}", "", "ms", found["cpu"], times, ratio(8), most(stretch)),
-                row("… its memory", "", "MB", found["mb"], [peer["mb"] for peer in peers], most(14), Limit()),
-                row("… its modules", "", "", found["modules"], [peer["modules"] for peer in peers], Limit(), Limit()),
-                row("… heavy packages among them", "", "", len(found["heavy"]), [], most(0), Limit()),
+                row(f"import {own}: memory", "", "MB", found["mb"], [peer["mb"] for peer in peers], most(14), Limit()),
+                row(
+                    f"import {own}: modules",
+                    "",
+                    "",
+                    found["modules"],
+                    [peer["modules"] for peer in peers],
+                    Limit(),
+                    Limit(),
+                ),
+                row(f"import {own}: heavy packages", "", "", len(found["heavy"]), [], most(0), Limit()),
             ]
 
     def _kernel(self) -> None:
         sizes = ((10_000, 1), (10_000, 8)) if self.quick else ((10_000, 1), (100_000, 1), (10_000, 8))
         for count, stores in sizes:
             for shown in (False, True):
-                what = "change of a setting -> page" if shown else "change of a setting -> preview"
+                what = "setting -> page" if shown else "setting -> preview"
                 case = Case(count, stores=stores)
                 self._tell(what, case.size)
-                times = kernel.measured(self.runner.folder / "data", count, stores, 40 * self.runner.rounds, shown)
-                found = times.to_json()
-                for label, value, bound in (
-                    ("round trip over that of nothing", found["change"] - found["nothing"], 2),
-                    ("round trip, p95", found["p95"], 10),
-                    ("inside the kernel", found["inside"], 1),
-                    ("ten at once, to the last", found["ten"], 40),
+                found = kernel.measured(
+                    self.runner.folder / "data", count, stores, 40 * self.runner.rounds, shown
+                ).to_json()
+                bounds = (Limit(),) * 4 if shown else (most(2), most(10), most(1), most(40))
+                for label, value, bound in zip(
+                    ("round trip over no-op's", "round trip, p95", "inside", "ten at once, to the last"),
+                    (found["change"] - found["nothing"], found["p95"], found["inside"], found["ten"]),
+                    bounds,
+                    strict=True,
                 ):
-                    must = most(bound) if (count, stores) == (10_000, 1) else Limit()
-                    self.rows.append(row(f"{what}: {label}, wall", case.size, "ms", value, [], must, most(bound)))
+                    must, stretch = (bound, Limit()) if (count, stores) == (10_000, 1) else (Limit(), bound)
+                    self.rows.append(row(f"{what}: {label}, wall", case.size, "ms", value, [], must, stretch))
+                self.rows.append(row(f"{what}: inside, CPU", case.size, "ms", found["cpu"], [], Limit(), Limit()))
 
     def _tell(self, label: str, size: str) -> None:
         print(f"{label}, {size} ...", file=sys.stderr, flush=True)
