@@ -100,6 +100,22 @@ class Workbench(ipywidgets.VBox):
         """Explain why an entry (or the entry with this id or text) arrives, or why not, and what would bring it in."""
         return await self.state.why(target)
 
+    async def find(self, target: str) -> Explanation | None:
+        """Make the verdict about the entry that has this id or holds this text; "" for none."""
+        return await self.state.find(target)
+
+    async def say(self, text: str) -> InjectionTrace:
+        """Add a message of the user at the end of the conversation and open the model call that answers it."""
+        self.state.say(text)
+        await self.state.settled()
+        return self.trace
+
+    async def switch(self, source: Any) -> InjectionTrace:
+        """Open another source; conversation and settings stay."""
+        self.state.switch(source)
+        await self.state.settled()
+        return self.trace
+
     def query(self, function: _Callback) -> _Callback:
         """Make a function of a cell the query callback; running the cell again replaces it."""
         self.state.put(query=function)

@@ -260,6 +260,12 @@ class WorkbenchState:
             self._target = target
             self.changed(pause)
 
+    async def find(self, target: str | Hit) -> Explanation | None:
+        """Do what :meth:`look_for` does and return what the verdict says; None when nothing is looked for."""
+        self.look_for(target, pause=0.0)
+        await self.settled()
+        return self._fresh().explanation
+
     @property
     def looked_for(self) -> str:
         """What is looked for, as it stands in the search field."""

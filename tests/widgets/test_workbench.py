@@ -408,3 +408,16 @@ async def test_a_layout_of_ones_own_is_not_closed_by_another_workbench(bench):
 
 def test_the_face_opens_the_same_class():
     assert memwb.Workbench is Workbench
+
+
+async def test_every_action_of_the_page_can_be_awaited_in_a_cell(bench, tmp_path):
+    workbench = await bench(ListStore("I use a cane.", "I like jazz."), "Do I use a cane?")
+
+    found = await workbench.find("cane")
+    assert (found.arrived, found.target, await workbench.find("")) == (True, "I use a cane.", None)
+
+    trace = await workbench.say("And jazz?")
+    assert (trace.query, len(workbench.state.messages)) == ("And jazz?", 2)
+
+    trace = await workbench.switch(["Jazz is loud."])
+    assert [entry.content for entry in trace.entries] == ["Jazz is loud."]
