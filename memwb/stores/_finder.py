@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..ranking import Index, Tokenizer, order_of, padded, tokenize
@@ -29,13 +29,10 @@ class Finder:
 
     def index(self, contents: Contents, tokens: Collection[str]) -> Index:
         """Return an index over the contents that knows these tokens at least."""
-        size, index = contents.size, self._index
-        if index is not None and index.documents > size:  # another thread has added to these contents since
+        index = self._index
+        if index is not None and index.documents > contents.size:  # another thread has added to these contents since
             return self._looked_up(contents, tokens)
-        if index is not None and index.documents < size:
-            start = index.documents
-            more = [self.tokenizer(text) for text in contents.table.contents[start:size]]
-            index = self._index = index.extended(more, contents.table.times[start:size])
+        index = self._brought_up_to(contents)
         if index is None:
             self._asked += 1
             if self._asked == 1 and self.tokenizer is tokenize:
@@ -44,22 +41,38 @@ class Finder:
             self._asked = 0
         return index
 
-    def replaced(self, place: int, before: str, after: str) -> Finder:
+    def replaced(self, contents: Contents, place: int, text: str) -> Finder:
         """Return what serves the contents in which a record has another text."""
-        index = self._index
-        if index is not None:
-            index = index.replaced(place, set(self.tokenizer(before)), set(self.tokenizer(after)))
-        return self._with(index)
+        before = contents.table.contents[place]
+        return self._changed(
+            contents, lambda index: index.replaced(place, set(self.tokenizer(before)), set(self.tokenizer(text)))
+        )
 
-    def without(self, place: int, text: str) -> Finder:
+    def without(self, contents: Contents, place: int) -> Finder:
         """Return what serves the contents in which a record is left out."""
-        index = self._index
-        return self._with(None if index is None else index.without(place, set(self.tokenizer(text))))
+        text = contents.table.contents[place]
+        return self._changed(contents, lambda index: index.without(place, set(self.tokenizer(text))))
 
-    def _with(self, index: Index | None) -> Finder:
+    def _changed(self, contents: Contents, change: Callable[[Index], Index]) -> Finder:
         new = Finder(self.tokenizer)
-        new._index, new._asked = index, self._asked
+        new._asked = self._asked
+        try:
+            index = self._brought_up_to(contents)
+            new._index = None if index is None else change(index)
+        except Exception:  # a tokenizer of the user's that cannot take a text: the next search says so, not the edit
+            new._index = None
         return new
+
+    def _brought_up_to(self, contents: Contents) -> Index | None:
+        """Return the index with what was added since the last query, if there is one and it can be added."""
+        index = self._index
+        if index is None or index.documents > contents.size:
+            return None
+        start = index.documents
+        if start < contents.size:
+            more = [self.tokenizer(text) for text in contents.table.contents[start : contents.size]]
+            index = self._index = index.extended(more, contents.table.times[start : contents.size])
+        return index
 
     def _words(self, contents: Contents) -> list[str]:
         known = self._padded

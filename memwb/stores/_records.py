@@ -171,7 +171,7 @@ class Contents:
             table.read = _json.loads
         table.contents[place] = record["content"]
         if self.table.finder is not None:
-            table.finder = self.table.finder.replaced(place, self.contents[place], record["content"])
+            table.finder = self.table.finder.replaced(self, place, record["content"])
         new = Contents(table, self.size)
         if "latest" in self.__dict__:
             new.__dict__["latest"] = self.latest
@@ -183,7 +183,7 @@ class Contents:
             return Contents()
         table = self.table.replaced(self.size, place, None)
         if self.table.finder is not None:
-            table.finder = self.table.finder.without(place, self.contents[place])
+            table.finder = self.table.finder.without(self, place)
         return Contents(table, self.size - 1)
 
     # Bytes

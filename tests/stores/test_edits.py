@@ -219,12 +219,13 @@ steps = st.lists(
     | st.tuples(st.just("update"), places, texts | st.none(), metadata)
     | st.tuples(st.just("delete"), places)
     | st.tuples(st.just("clear"))
-    | st.tuples(st.just("reopen")),
-    max_size=12,
+    | st.tuples(st.just("reopen"))
+    | st.tuples(st.just("search")),
+    max_size=14,
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=300)
 @given(steps)
 async def test_file_and_memory_hold_what_a_plain_list_would(steps: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -236,9 +237,14 @@ async def test_file_and_memory_hold_what_a_plain_list_would(steps: list[tuple[An
 
         stores = [*opened(), TestMemoryStore(name="notes", persist=False, new_id=SequentialIds())]
         model: list[dict[str, Any]] = []
-        for kind, *more in steps:
+        for kind, *more in [*steps, ("search",)]:
             if kind == "reopen":
                 stores[0] = opened()[0]
+                continue
+            if kind == "search":  # now and then: what lies between two searches is made up for at the second
+                for store in stores:
+                    found = {entry.content for entry in await store.search("tea", {"max_search_results": 99})}
+                    assert found == {entry["content"] for entry in model if "tea" in entry["content"].split()}
                 continue
             for store in stores:
                 await applied(store, kind, more, model)
@@ -248,8 +254,6 @@ async def test_file_and_memory_hold_what_a_plain_list_would(steps: list[tuple[An
                 assert [(record.content, record.metadata) for record in records] == [
                     (entry["content"], entry["metadata"]) for entry in model
                 ]
-                found = {entry.content for entry in await store.search("tea", {"max_search_results": 99})}
-                assert found == {entry["content"] for entry in model if "tea" in entry["content"].split()}
             assert_indented(path)
 
 

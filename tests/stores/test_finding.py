@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -145,3 +146,30 @@ async def test_braces_that_only_look_like_the_layout_are_no_records(file: StoreF
     await store.add("water")
     assert [record["content"] for record in file.records()] == ["tea", "coffee", "water"]
     assert file.records()[0]["x"] == [{"id": "r2"}, {"id": "r3"}]
+
+
+async def test_records_that_no_search_has_seen_yet_can_be_edited() -> None:
+    store = TestMemoryStore.from_records(["tea 0"], name="notes", new_id=SequentialIds())
+    for _ in range(3):
+        await store.search("tea")
+    for number in range(1, 5):
+        await store.add(f"tea {number}")
+    await store.update("id-4", content="coffee 3")
+    await store.delete("id-3")
+    assert [entry.content for entry in await store.search("tea 3")] == ["coffee 3", "tea 4", "tea 1", "tea 0"]
+    assert await store.count_matches("2") == 0
+
+
+async def test_an_edit_does_not_fail_because_a_tokenizer_does() -> None:
+    def picky(text: str) -> set[str]:
+        if "bad" in text:
+            raise ValueError("I cannot take this")
+        return tokenize(text)
+
+    store = TestMemoryStore.from_records(["tea", "coffee"], name="notes", tokenizer=picky, new_id=SequentialIds())
+    await store.search("tea")
+    await store.update("id-1", content="bad tea")
+    with pytest.raises(ValueError, match="I cannot take this"):
+        await store.search("coffee")
+    await store.delete("id-1")
+    assert [entry.content for entry in await store.search("coffee")] == ["coffee"]
