@@ -156,7 +156,7 @@ async def test_records_that_no_search_has_seen_yet_can_be_edited() -> None:
         await store.add(f"tea {number}")
     await store.update("id-4", content="coffee 3")
     await store.delete("id-3")
-    assert [entry.content for entry in await store.search("tea 3")] == ["coffee 3", "tea 4", "tea 1", "tea 0"]
+    assert [entry.content for entry in await store.search("tea 3")] == ["tea 4", "coffee 3", "tea 1", "tea 0"]
     assert await store.count_matches("2") == 0
 
 
