@@ -55,3 +55,11 @@ def xml_forbidden(text: str) -> list[str]:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return ``1 entry``, ``2,000 entries``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def said(error: BaseException) -> str:
+    """Return what an exception says, "" when it cannot say it."""
+    try:
+        return str(error)
+    except Exception:  # an exception whose own text fails must not hide the first fault
+        return ""

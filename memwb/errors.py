@@ -26,12 +26,12 @@ __all__ = [
 ]
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: object, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the known word closest to ``word``, or ``""`` when none is close."""
     import difflib  # this and other modules that only an error needs are loaded by it
 
     folded = {name.casefold(): name for name in known}
-    close = difflib.get_close_matches(word.casefold().replace("_", ""), _squashed(folded), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(word).casefold().replace("_", ""), _squashed(folded), n=1, cutoff=0.6)
     return f" Did you mean {_squashed(folded)[close[0]]!r}?" if close else ""
 
 

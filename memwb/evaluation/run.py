@@ -50,6 +50,8 @@ async def evaluate(
     """
     checked = checked_cases(cases)
     cutoffs = tuple(dict.fromkeys(at_least_one(each, f"evaluate: k holds {each!r}, which", "k") for each in k))
+    if not cutoffs:
+        raise ConfigError("evaluate: k is empty; give at least one cut-off, such as k=(5,).", key="k", value=k)
     arms = _arms(settings)
     by_owner = _stores(cases, checked, stores)
     managers = {

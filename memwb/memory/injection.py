@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 from typing import Any
 
-from .._text import counted, cropped, quoted, visible
+from .._text import counted, cropped, quoted, said, visible
 from ..errors import BrokenStoreError, MemwbError, StoresFailedError
-from .messages import copied, fold, is_user_turn, latest, text
+from .messages import check_messages, copied, fold, is_user_turn, latest, text
 from .search import StoreAnswer, ask_stores
 from .settings import Injection
 from .trace import STAGES, InjectionTrace, Stage, StageName, nothing_found
@@ -105,13 +105,14 @@ async def _ended(name: StageName, step: Callable[[], Awaitable[str]]) -> Stage:
 
 def _sentence(error: Exception) -> str:
     """Say what an exception says; of a text without end only the beginning, since screens and files keep reasons."""
-    message = visible(cropped(str(error)))
+    message = visible(cropped(said(error)))
     if isinstance(error, MemwbError):
         return cropped(message)
     return cropped(f"{type(error).__name__}: {message}" if message else type(error).__name__)
 
 
 async def _trigger(run: _Run, context: InjectionContext, call: Call) -> str:
+    check_messages(run.messages)
     trigger = run.settings.trigger
     if trigger == "everyTurn":
         return "'everyTurn' fires before every model call"

@@ -368,6 +368,12 @@ def _check_shape(store: Any) -> None:
             key="stores",
             value=store,
         )
+    if not isinstance(store.name, str) or not store.name.strip():
+        raise ConfigError(
+            f"MemoryManager: a {type(store).__name__} has the name {store.name!r}; a name is a text that is not blank.",
+            key="name",
+            value=store.name,
+        )
 
 
 def _refuse_shared_file(store: Any, files: dict[str, str]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from .._text import shortened
+from ..errors import ConfigError
 from .types import Message
 
 _Value = TypeVar("_Value")
@@ -18,6 +20,27 @@ def text(message: Message) -> str:
 def has_tool_result(message: Message) -> bool:
     """Whether the message answers a tool call."""
     return any("toolResult" in block for block in message["content"])
+
+
+def check_messages(messages: Sequence[Message]) -> None:
+    """Refuse what is no conversation, naming the message: other SDKs' messages have a text as their content.
+
+    Raises:
+        ConfigError: A message is no dict, has no role, or its content is no list of dicts.
+    """
+    for at, message in enumerate(messages):
+        content = message.get("content") if isinstance(message, dict) else None
+        if (
+            not isinstance(content, list)
+            or "role" not in message
+            or not all(isinstance(block, dict) for block in content)
+        ):
+            raise ConfigError(
+                f"message {at} is {shortened(repr(message), 70)}; a message has a role and its blocks in a list, "
+                "such as {'role': 'user', 'content': [{'text': 'hello'}]}",
+                key="messages",
+                value=message,
+            )
 
 
 def is_user_turn(messages: Sequence[Message]) -> bool:

@@ -102,8 +102,11 @@ def _read(found: Any, store_name: str) -> tuple[MemoryEntry, ...]:
 
 
 def is_the_stores_own(error: BaseException) -> bool:
-    """Tell a store's failure from an interrupt or from a cancellation of the task that is asking."""
-    if isinstance(error, Exception):
+    """Tell a store's failure from an interrupt or from a cancellation of the task that is asking.
+
+    A store that raises SystemExit has failed like any other: it must not end the program, or the kernel, around it.
+    """
+    if isinstance(error, Exception | SystemExit):
         return True
     import asyncio
 

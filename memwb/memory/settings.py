@@ -7,6 +7,7 @@ in silence - an unknown key, a misspelt trigger, a limit below 1, an async callb
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -102,9 +103,11 @@ def refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], where: str)
 
 
 def at_least_one(value: Any, what: str, key: str) -> int:
-    """Return an int of at least 1, else raise :class:`ConfigError` (bool is no int here)."""
+    """Return an int of at least 1 that a list can count to, else raise :class:`ConfigError` (bool is no int here)."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ConfigError(f"{what} is {value!r}; it must be a whole number, at least 1.", key=key, value=value)
+    if value > sys.maxsize:
+        raise ConfigError(f"{what} is {value:.3g}; more than {sys.maxsize:,} cannot be counted.", key=key, value=value)
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -58,6 +59,30 @@ def checked_call(value: Any, calls: int) -> int:
             f"Workbench: call is {call}; this conversation has {counted(calls, 'model call')}.", key="call", value=value
         )
     return call
+
+
+def checked_time_limit(value: Any) -> float:
+    """Return seconds above 0."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= threading.TIMEOUT_MAX:
+        raise ConfigError(
+            f"Workbench: time_limit is {value!r}; it must be a number of seconds above 0.",
+            key="time_limit",
+            value=value,
+        )
+    return float(value)
+
+
+def checked_expected(value: Any) -> tuple[str, ...]:
+    """Return the ids or texts of the entries that should arrive."""
+    given = (value,) if isinstance(value, str) else value
+    items = tuple(given) if isinstance(given, Iterable) else (None,)
+    if not all(isinstance(item, str) and item.strip() for item in items):
+        raise ConfigError(
+            f"Workbench: expected is {value!r}; it must be ids or texts of entries, none of them blank.",
+            key="expected",
+            value=value,
+        )
+    return items
 
 
 def check_stores(source: Source) -> None:

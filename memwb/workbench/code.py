@@ -19,6 +19,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..memory.settings import sync_callable
 from .limit import limited
+from .told import told
 
 TEMPLATES = {
     "query": '''\
@@ -151,7 +152,7 @@ async def build(name: str, source: str, namespace: dict[str, Any], seconds: floa
 
 def problem_of(error: BaseException, filename: str) -> Problem:
     """Return what an exception says, at the line of ``filename`` where it came from."""
-    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    message = told(error)
     # An exit or a StopIteration comes as the cause of another error, which has no line of its own in the source.
     raised = (error, error.__cause__) if error.__cause__ else (error,)
     tracebacks = [traceback.extract_tb(each.__traceback__) for each in raised]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._text import counted
+from ..catalog import Record
 from ..memory import Explanation, Hit, InjectionTrace, Message, ranking_of
 from ..memory.explain import explain, matching
 from ..memory.injection import Call, run_injection
@@ -39,6 +40,7 @@ class Preview:
         explanation: Why the entry that is looked for arrived or not; None when none is looked for.
         unwritten: Why the stores hold nothing at all, in words; "" when they hold entries, fail or cannot list.
         neighbours: Files of entries beside a file that is missing.
+        wanted: The entries that should arrive: ids, texts, or records where a store tells no ids itself.
     """
 
     trace: InjectionTrace
@@ -48,6 +50,11 @@ class Preview:
     explanation: Explanation | None = None
     unwritten: str = ""
     neighbours: tuple[Neighbour, ...] = ()
+    wanted: tuple[str | Record, ...] = ()
+
+    def is_wanted(self, hit: Hit) -> bool:
+        """Whether the hit is one of the entries that should arrive."""
+        return any(_means(item, hit) for item in self.wanted)
 
     @property
     def found(self) -> int:
@@ -122,16 +129,36 @@ class Question:
         listed = [self.listings.get(store.name, store) for store in stores.stores]
         entries = await _total(_count(store) for store in listed)
         explanation = None
-        if target := self.looked_for or self._first_missing(trace):
+        wanted = tuple([await named(self.listings, item) for item in self.expected])
+        target = await named(self.listings, self.looked_for) if self.looked_for else _first_missing(wanted, trace)
+        if target:
             explanation = await explain(stores, target, self.messages, settings, trace=trace, **given)
         unwritten = never_written(listed) if entries == 0 and not any(answer.error for answer in trace.answers) else ""
-        return Preview(trace, hits, found, entries, explanation, unwritten, neighbours(listed) if unwritten else ())
+        beside = neighbours(listed) if unwritten else ()
+        return Preview(trace, hits, found, entries, explanation, unwritten, beside, wanted)
 
-    def _first_missing(self, trace: InjectionTrace) -> str:
-        """Choose, of the entries that should arrive, the first that does not; the first one when all do."""
-        arrived = [hit for hit in trace.hits if hit.kept] if trace.injected else []
-        missing = [item for item in self.expected if not any(item in (hit.id, hit.content) for hit in arrived)]
-        return next(iter((*missing, *self.expected)), "")
+
+async def named(listings: Mapping[str, Any], target: Any) -> Any:
+    """Return the record that an id means in a store which tells no ids itself, else the target as it is."""
+    if isinstance(target, str):
+        for name, listing in listings.items():
+            record = await listing.get(target)
+            if record is not None:
+                return replace(record, store=name)
+    return target
+
+
+def _means(item: str | Record, hit: Hit) -> bool:
+    if isinstance(item, str):
+        return item in (hit.id, hit.content)
+    return item.content == hit.content and item.store in (None, hit.store)
+
+
+def _first_missing(wanted: Sequence[str | Record], trace: InjectionTrace) -> str | Record | None:
+    """Choose, of the entries that should arrive, the first that does not; the first one when all do."""
+    arrived = [hit for hit in trace.hits if hit.kept] if trace.injected else []
+    missing = [item for item in wanted if not any(_means(item, hit) for hit in arrived)]
+    return next(iter((*missing, *wanted)), None)
 
 
 async def _total(counts: Iterable[Awaitable[int | None]]) -> int | None:
@@ -144,7 +171,7 @@ async def _total(counts: Iterable[Awaitable[int | None]]) -> int | None:
             if not is_the_stores_own(error):
                 raise
             return None  # a store that fails is named by the trace; here it only cannot be counted
-        if number is None:
+        if not isinstance(number, int):
             return None
         total += number
     return total

@@ -148,8 +148,8 @@ class Refresher:
             if task is None or task.cancelling():
                 raise
             failure = RuntimeError("a store cancelled the call that asked it")
-        except Exception as error:  # the last boundary: a failed refresh is shown, not lost
-            failure = error
+        except BaseException as error:  # the last boundary: a failed refresh is shown, and never ends the kernel
+            failure = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__} was raised")
         if self.overtaken:
             return
         self._done = answering

@@ -108,8 +108,9 @@ def _sequence(items: Sequence[Any]) -> Source:
         texts = list(dict.fromkeys(items))  # a store holds a text once
         records = [Record(id=f"text-{at}", content=content, created_at=None) for at, content in enumerate(texts, 1)]
         return Source([TestMemoryStore.from_records(records, name="texts")])
+    texts_meant = isinstance(items[0], str) and not any(hasattr(item, "search") for item in items)
     for at, item in enumerate(items):
-        if not hasattr(item, "search"):
+        if isinstance(item, str) != texts_meant or not (texts_meant or hasattr(item, "search")):
             raise ConfigError(
                 f"Workbench: item {at} of the list is {type(item).__name__} {item!r:.60}; "
                 "a list holds either texts or stores.",

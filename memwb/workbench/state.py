@@ -22,19 +22,25 @@ from ..memory import (
 from ..memory.explain import explain
 from ..memory.messages import copied, model_calls
 from ..memory.settings import Injection
-from .checks import check_stores, checked_call, checked_setting, resolved
+from .checks import check_stores, checked_call, checked_expected, checked_setting, checked_time_limit, resolved
 from .code import Problem
 from .editor import NAMES, Slot
 from .entries import EntriesState
 from .limit import TIME_LIMIT, limited
-from .preview import Preview, Question, Stores
+from .preview import Preview, Question, Stores, named
 from .refresh import PAUSE, Refresher
 from .source import open_source, read_messages
 from .told import told
 
 _REPR_LENGTH = 120  # characters of a reason in a repr; the trace has all of it
 
-Unset: Any = object()
+
+class _Unset:
+    def __repr__(self) -> str:
+        return "<as the source has it>"
+
+
+Unset: Any = _Unset()
 """Stands for an argument that was left out, where None has a meaning."""
 
 
@@ -70,10 +76,10 @@ class WorkbenchState:
         self.call, self.calls = 0, [0]
         self._take_messages(self.source.messages if messages is None else read_messages(messages))
         known = self.source.expected if messages is None else ()
-        self._expected = (expected,) if isinstance(expected, str) else tuple(expected) or known
+        self._expected = checked_expected(expected) or known
         self._expected_at = self.call
         self._target: str | Hit = ""
-        self.time_limit = time_limit
+        self.time_limit = checked_time_limit(time_limit)
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
         self._subscribers: dict[object, Callable[[], None]] = {}
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
@@ -300,6 +306,7 @@ class WorkbenchState:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
         await self.settled()
         given = {"call": self._call_limited, "agent": self.source.agent, "state": self.source.state}
+        target = await named(self.source.listings, target)
         return await explain(self._stores(), target, self.seen, self.settings, trace=self.trace, **given)
 
     def spawn(self, work: Callable[[], Any]) -> None:

@@ -17,12 +17,13 @@ class Verdict:
     """What the screen says on top.
 
     Attributes:
-        kind: ``arrived``; ``missing`` (the entry that is looked for did not arrive), ``nothing`` (nothing was injected,
+        kind: ``arrived``; ``doubtful`` (all that arrived matched on stop words alone); ``missing`` (the entry that
+            is looked for did not arrive), ``nothing`` (nothing was injected,
             for a reason) or ``failed`` (nothing was injected, by a fault).
         sentence: The same in words.
     """
 
-    kind: Literal["arrived", "missing", "nothing", "failed"]
+    kind: Literal["arrived", "doubtful", "missing", "nothing", "failed"]
     sentence: str
 
 
@@ -32,7 +33,7 @@ def verdict_of(preview: Preview) -> Verdict:
     if explanation is not None and trace.stage("search").status != "failed":
         return Verdict("arrived" if explanation.arrived else "missing", explanation.sentence)
     if trace.injected:
-        return Verdict("arrived", _arrived(preview))
+        return _arrived(preview)
     if trace.error is not None:
         reason = f"{trace.skipped_at} failed, {trace.reason}"
         return Verdict("failed", f"Nothing arrived: {reason}. The agent would go on without memory.")
@@ -40,9 +41,14 @@ def verdict_of(preview: Preview) -> Verdict:
     return Verdict("nothing", f"Nothing arrived: {reason}.")
 
 
-def _arrived(preview: Preview) -> str:
+def _arrived(preview: Preview) -> Verdict:
     trace = preview.trace
-    noise = sum(stop_words_only(hit) for hit in trace.hits if hit.kept)
-    sentence = f"{len(trace.entries)} of {counted(preview.found, 'hit')} arrived, ~{trace.tokens:,} tokens"
-    sentence += f"; {noise} of them matched on stop words alone" if noise else ""
-    return f"{sentence}; {preview.down} failed." if preview.down else f"{sentence}."
+    kept = [hit for hit in trace.hits if hit.kept]
+    noise = sum(map(stop_words_only, kept))
+    sentence = f"{len(kept)} of {counted(preview.found, 'hit')} arrived, ~{trace.tokens:,} tokens"
+    if noise:
+        which = "all" if noise == len(kept) else f"{noise} of them"
+        sentence += f"; {which} matched on stop words alone"
+    if preview.down:
+        sentence += f"; {preview.down} failed"
+    return Verdict("doubtful" if noise == len(kept) else "arrived", f"{sentence}.")

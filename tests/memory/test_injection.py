@@ -435,8 +435,33 @@ async def test_a_store_that_cancels_itself_is_a_failed_store() -> None:
 
 
 async def test_an_interrupt_passes_through() -> None:
-    with pytest.raises(SystemExit):
-        await traced(stores=[FailingStore("cloud", SystemExit(3))])
+    class Interrupt(BaseException):
+        pass
+
+    with pytest.raises(Interrupt):
+        await traced(stores=[FailingStore("cloud", Interrupt())])
+
+
+async def test_a_store_that_raises_an_exit_has_failed_and_ends_nothing() -> None:
+    trace = await traced(stores=[FailingStore("cloud", SystemExit(3))])
+    assert (trace.skipped_at, trace.reason) == ("search", "store 'cloud' raised SystemExit(3)")
+
+
+async def test_an_exception_that_cannot_say_itself_is_a_failed_stage() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("str fails")
+
+    def query(context: Any) -> str:
+        raise Mute
+
+    trace = await traced({"query": query})
+    assert (trace.skipped_at, trace.reason) == ("query", "Mute")
+
+
+async def test_messages_of_another_sdk_are_named_instead_of_read_as_blank() -> None:
+    trace = await traced(True, [{"role": "user", "content": "like jazz"}])
+    assert trace.reason.startswith("message 0 is {'role': 'user', 'content': 'like jazz'}; a message has a role")
 
 
 @pytest.mark.parametrize("messages", [[{}], [{"role": "user"}], [{"role": "user", "content": None}], [3], [None]])

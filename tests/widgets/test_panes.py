@@ -44,6 +44,7 @@ async def test_the_verdict_says_what_arrived_and_the_strip_how():
         trigger ✓ userTurn › query ✓ 'Do I use a cane?' › search ✓ 4 of 4, kept 2 › format ✓ ~39 tok › fold ✓ prepend
     """)
     assert read(panes.top(state, why_open=True)).splitlines()[2:] == [
+        "[✕]",
         "Worth knowing about this call:",
         "stop words : 1 of 2 kept entries matched by stop words alone (i); list: Snowball English",
     ]
@@ -55,6 +56,7 @@ async def test_the_verdict_is_about_the_expected_entry_with_the_fix_that_was_tri
     assert read(panes.top(state, why_open=True)) == lines("""
         ✗ 'I like jazz.' did not arrive: rank 4, limit 2. [Why][Try: max_entries 4 → rank 4]
         trigger ✓ userTurn › query ✓ 'Do I use a cane?' › search ✓ 4 of 4, kept 2 › format ✓ ~39 tok › fold ✓ prepend
+        [✕]
         Words of the query in it: i
         Words of the query not in it: do, use, a, cane
         Changes that were tried on this call and bring it in:
@@ -427,6 +429,7 @@ async def test_b68_a_failing_store_is_named_with_its_exception():
     assert read(panes.top(state, why_open=True)) == lines("""
         ✗ Nothing arrived: search failed, store 'profile' raised OSError('no route'). The agent would go on without memory. [Why]
         trigger ✓ userTurn › query ✓ 'Do I use a cane?' › search ✗ store 'profile' raised OSError('no route') › format · › fold ·
+        [✕]
         Worth knowing about this call:
         store failed : store 'profile' raised OSError('no route'); the agent goes on without it
     """)  # noqa: E501

@@ -110,7 +110,7 @@ def test_a_manager_opens_with_its_stores_and_its_injection_settings():
         ({"content": "x"}, r"cannot open dict"),
         (b"bytes", r"item 0 of the list is int 98; a list holds either texts or stores"),
         ([ListStore(), "text"], r"item 1 of the list is str 'text'; a list holds either texts or stores"),
-        (["text", None], r"item 0 of the list is str 'text'; a list holds either texts or stores"),
+        (["text", None], r"item 1 of the list is NoneType None; a list holds either texts or stores"),
         ([ListStore(name="a"), ListStore(name="a")], r"'a'"),
     ],
     ids=range(6),

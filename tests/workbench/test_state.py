@@ -546,3 +546,49 @@ async def test_a_hit_that_is_looked_for_is_the_one_of_its_own_store():
     await state.settled()
     found = state.preview.explanation
     assert (found.target, found.store, found.id) == ("Tea is black.", "other", "e1")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"time_limit": 0}, "time_limit is 0; it must be a number of seconds above 0"),
+        ({"time_limit": float("nan")}, "time_limit is nan"),
+        ({"time_limit": "2"}, "time_limit is '2'"),
+        ({"expected": 5}, "expected is 5; it must be ids or texts"),
+        ({"expected": [""]}, "none of them blank"),
+        ({"injection": {"max_entries": 10**30}}, "more than 9,223,372,036,854,775,807 cannot be counted"),
+    ],
+    ids=range(6),
+)
+async def test_arguments_that_could_only_fail_later_are_refused_at_once(given, message):
+    with pytest.raises(ConfigError, match=message):
+        bench(**given)
+
+
+@pytest.mark.parametrize("error", [SystemExit(2), KeyboardInterrupt()])
+async def test_a_store_that_raises_an_exit_or_an_interrupt_does_not_end_the_kernel(error):
+    state = bench(SearchStore("I use a cane.", error=error))
+    await state.settled()
+
+    assert type(error).__name__ in repr(state)
+
+
+async def test_a_store_that_lies_about_its_count_keeps_its_trace():
+    class Many(ListStore):
+        async def count(self, where=""):
+            return "many"
+
+    state = bench(Many("I use a cane."))
+    trace = await state.set(max_entries=1)
+    assert (len(trace.entries), state.preview.entries) == (1, None)
+
+
+async def test_an_entry_of_a_store_that_tells_no_ids_can_be_expected_by_the_id_that_its_listing_tells():
+    store = SearchStore("I use a cane.", "I like jazz.")
+    state = bench(store, expected=["e2"])
+    state.source.listings["profile"] = ListStore("I use a cane.", "I like jazz.")
+    await state.set(max_entries=1)
+
+    assert (state.preview.explanation.target, state.preview.explanation.rank) == ("I like jazz.", 2)
+    assert [state.preview.is_wanted(hit) for hit in state.hits] == [False, True]
+    assert (await state.why("e2")).target == "I like jazz."

@@ -40,7 +40,7 @@ def hits(state: WorkbenchState) -> Node:
     if preview is None:
         return frame(bar, label="Hits", padded=False)
     content = _rows(state, preview) if preview.hits else [_nothing(state, preview)]
-    pane = frame(bar, *content, label="Hits", padded=False)
+    pane = frame(bar, *content, label="Hits", padded=False, key=state.call)
     return el("div", "memwb-pending memwb-frame", *pane.children) if state.pending else pane
 
 
@@ -115,7 +115,7 @@ def _row(hit: Hit, best: float, several: bool, state: WorkbenchState, preview: P
     score = "" if hit.score is None else f"{hit.score:g}"
     width = f"{100 * hit.score / best:.0f}%" if hit.score and 0 < hit.score <= best < inf else "0"
     chosen = _is_chosen(hit, preview)
-    expected = any(item in (hit.id, hit.content) for item in state.expected)
+    expected = preview.is_wanted(hit)
     flags = [
         el("span", "", hit.store) if several else None,
         el("span", "memwb-warn", "⚠ stop words only") if weak else None,

@@ -21,10 +21,15 @@ def head(title: str, *rest: Node | str | None) -> Node:
     return el("div", "memwb-head", el("h3", "", title), *rest)
 
 
-def frame(bar: Node, *content: Node | str | None, label: str, padded: bool = True) -> Node:
-    """A pane: its bar, and content that scrolls below it."""
+def frame(bar: Node, *content: Node | str | None, label: str, padded: bool = True, key: object = "") -> Node:
+    """A pane: its bar, and content that scrolls below it, from the top again when ``label`` or ``key`` is another."""
     inside = el(
-        "div", "memwb-scroll" if padded else "memwb-scroll memwb-list", *content, role="region", aria_label=label
+        "div",
+        "memwb-scroll" if padded else "memwb-scroll memwb-list",
+        *content,
+        role="region",
+        aria_label=label,
+        data_key=f"{label}{key}",
     )
     return el("div", "memwb-frame", bar, inside)
 

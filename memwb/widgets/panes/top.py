@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _VERDICTS = {
     "arrived": ("✓", "memwb-good"),
+    "doubtful": ("⚠", "memwb-warn"),
     "missing": ("✗", "memwb-bad"),
     "nothing": ("–", "memwb-warn"),
     "failed": ("✗", "memwb-bad"),
@@ -184,7 +185,8 @@ def _popover(state: WorkbenchState, preview: Preview) -> Node:
         content.append(
             el("ul", "", *(el("li", "", el("strong", "", note.kind), f": {note.text}") for note in trace.notes))
         )
-    return el("div", "memwb-popover", *content, role="dialog", aria_label="Why")
+    close = el("button", "memwb-close", "✕", action={"do": "why"}, aria_label="Close")
+    return el("div", "memwb-popover", close, *content, role="dialog", aria_label="Why")
 
 
 def _tried(explanation: Explanation) -> list[Node]:

@@ -206,8 +206,13 @@ function render({ model, el }) {
     const line = event.target.closest?.(".memwb-cut");
     if (line && event.button === 0) dragCut(root, line, event, send);
   });
+  // A click anywhere else closes the popover, so that it never covers what is opened next.
+  const away = (event) => {
+    if (root.querySelector(".memwb-popover") && !root.contains(event.target)) send({ do: "why" });
+  };
+  document.addEventListener("pointerdown", away);
   requestAnimationFrame(() => keepKeys(root));
-  return () => { sized.disconnect(); model.off("change:tree", draw); model.off("msg:custom", said); };
+  return () => { document.removeEventListener("pointerdown", away); sized.disconnect(); model.off("change:tree", draw); model.off("msg:custom", said); };
 }
 
 export default { render };
