@@ -301,10 +301,20 @@ def _is_temporary(name: str, of: str) -> bool:
 
 
 def _note(target: str, temporary: str) -> None:
-    """Write down the name of the temporary file that is about to be made, if the caller holds the lock."""
+    """Write down the name of the temporary file that is about to be made, if the caller holds the lock.
+
+    Only over such a name: a file at the lock's place that holds anything else is somebody's own, and stays as it is.
+    """
     lock = _held.get(target)
-    if lock is not None and lock.writable():
+    if lock is None or not lock.writable():
+        return
+    noted = _noted(lock)
+    if not noted or _is_temporary(noted, os.path.basename(target)):
         os.pwrite(lock.fileno(), os.fsencode(os.path.basename(temporary)), 0)
+
+
+def _noted(lock: FileIO) -> str:
+    return os.fsdecode(os.pread(lock.fileno(), 4096, 0))
 
 
 def _clean(target: str, lock: FileIO | None) -> None:
@@ -314,7 +324,7 @@ def _clean(target: str, lock: FileIO | None) -> None:
     the lock file cannot be relied on.
     """
     folder, name = os.path.split(target)
-    noted = os.fsdecode(os.pread(lock.fileno(), 4096, 0)) if lock is not None and lock.writable() else ""
+    noted = _noted(lock) if lock is not None and lock.writable() else ""
     if target in _swept and _is_temporary(noted, name):
         left = [noted]
     else:

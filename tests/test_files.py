@@ -438,3 +438,11 @@ def test_a_forked_child_does_not_inherit_the_locks_of_other_threads(tmp_path: Pa
 def test_a_described_error_keeps_kind_number_and_path(tmp_path: Path) -> None:
     told = _files.described(PermissionError(13, "Permission denied", "x"), "A sentence.", tmp_path)
     assert (type(told), str(told), told.errno, told.__dict__["path"]) == (PermissionError, "A sentence.", 13, tmp_path)
+
+
+def test_somebodys_own_file_at_the_locks_place_stays_as_it_is(tmp_path: Path) -> None:
+    target, own = tmp_path / "notes.json", tmp_path / "notes.json.lock"
+    own.write_text("my own words")
+
+    exclusively(target, lambda: replace(target, b"[]"))
+    assert (target.read_bytes(), own.read_text()) == (b"[]", "my own words")
