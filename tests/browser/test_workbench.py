@@ -9,8 +9,6 @@ import pytest
 
 pytest.importorskip("playwright", reason="These tests drive a browser with Playwright, of the extra `test`.")
 
-from playwright.sync_api import expect
-
 from tests.browser.workbench import IMPORTS, Bench
 
 
@@ -131,10 +129,10 @@ def test_typing_a_query_changes_the_preview_and_what_is_typed_stays(bench):
     wb.edit("query")
 
     wb.type("def query(context):\n    return ''")
-    wb.text.press("ArrowLeft")
+    wb.code.press("ArrowLeft")
     with wb.refreshed():
-        wb.text.press_sequentially("jazz", delay=15)
-    assert wb.text.input_value() == "def query(context):\n    return 'jazz'"
+        wb.page.keyboard.type("jazz", delay=15)
+    assert wb.text() == "def query(context):\n    return 'jazz'"
     assert wb.rows() == ["I like jazz.", "max_entries 5 · 0 cut"]
     assert wb.mistake.inner_text() == "In force."
 
@@ -142,7 +140,7 @@ def test_typing_a_query_changes_the_preview_and_what_is_typed_stays(bench):
     assert wb.do(lambda: wb.type("def format(context):\n    return 'A'")).startswith("1 of 1 hit arrived")
     assert wb.block() == "A"
     wb.button("format ●").click()
-    wb.text.wait_for(state="hidden")
+    wb.code.wait_for(state="hidden")
 
 
 def test_a_mistake_of_any_kind_is_shown_and_costs_nothing(bench):
@@ -165,7 +163,7 @@ def test_a_mistake_of_any_kind_is_shown_and_costs_nothing(bench):
     ):
         assert wb.do(lambda text=text: wb.type(text)).startswith("Nothing arrived: format failed")
         assert wb.mistake.inner_text() == said
-        assert wb.text.input_value() == text
+        assert wb.text() == text
 
     wb.type("def format(context):\n    retur")
     wb.mistake.get_by_text("line 2: NameError: name 'retur' is not defined").wait_for()
@@ -180,17 +178,17 @@ def test_a_cell_with_a_callback_renews_the_preview_each_time_it_is_run(bench):
         cell = wb.notebook.run("@wb.query\ndef mine(context):\n    return 'jazz'")
     assert wb.rows()[0] == "I like jazz."
     wb.edit("query")
-    expect(wb.text).to_have_value("def mine(context):\n    return 'jazz'\n")
+    wb.wait_for_text("def mine(context):\n    return 'jazz'\n")
 
     wb.type("def mine(context):\n    return 'unfinished")
     wb.mistake.get_by_text("SyntaxError").wait_for()
     with wb.refreshed():
         wb.notebook.run("@wb.query\ndef mine(context):\n    return 'latex'", cell=cell)
     assert wb.rows()[0] == "I am allergic to latex."
-    expect(wb.text).to_have_value("def mine(context):\n    return 'latex'\n")
+    wb.wait_for_text("def mine(context):\n    return 'latex'\n")
     wb.button("↶ bring back the text before the cell's").click()
     wb.mistake.get_by_text("SyntaxError").wait_for()
-    expect(wb.text).to_have_value("def mine(context):\n    return 'unfinished")
+    wb.wait_for_text("def mine(context):\n    return 'unfinished")
 
 
 # -- the lower pane -------------------------------------------------------------------------------------------------
