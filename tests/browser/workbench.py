@@ -95,6 +95,19 @@ class Bench:
             arg=[self.code.element_handle(), text],
         )
 
+    @property
+    def table(self) -> Locator:
+        """The table of entries."""
+        return self.low.get_by_role("grid", name="Entries")
+
+    def entries(self) -> list[str]:
+        """The contents of the entries that are listed."""
+        return self.table.locator("[role=row] > [role=gridcell]:first-child").all_text_contents()
+
+    def wait_for_status(self, text: str) -> None:
+        """Wait until the table of entries says this of itself."""
+        self.low.locator(".mwg-status").get_by_text(text, exact=True).wait_for()
+
     def block(self) -> str:
         """The block as it is shown."""
         return "\n".join(self.low.locator(".memwb-line pre").all_inner_texts())
