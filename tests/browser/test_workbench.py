@@ -174,18 +174,16 @@ def test_a_mistake_of_any_kind_is_shown_and_costs_nothing(bench):
 
 def test_a_mistake_is_marked_at_its_line_and_undo_is_each_callbacks_own(bench):
     wb = bench(ASK)
-    wb.button("query").click()
+    wb.edit("query")
     wb.do(lambda: wb.type("def query(context):\n    return 'cane'"))
     wb.type("def query(context):\n    return nope")
     wb.code.page.locator(".cm-lint-marker-error").wait_for()
     assert wb.root.locator(".cm-lintRange-error").all_inner_texts() == ["return nope"]
     assert wb.rows()[0] == "I have moderate mobility issues and use a cane."
 
-    wb.button("format").click()
-    wb.root.get_by_role("textbox", name="format callback").wait_for()
+    wb.edit("format")
     assert wb.root.locator(".cm-lint-marker-error").count() == 0
-    wb.button("query ✗").click()
-    wb.root.get_by_role("textbox", name="query callback").wait_for()
+    wb.edit("query")
     wb.wait_for_text("def query(context):\n    return nope")
     wb.page.keyboard.press("ControlOrMeta+z")
     wb.wait_for_text("def query(context):\n    return 'cane'")
@@ -194,7 +192,7 @@ def test_a_mistake_is_marked_at_its_line_and_undo_is_each_callbacks_own(bench):
 
 def test_ctrl_enter_applies_the_text_without_a_pause_and_completion_knows_the_context(bench):
     wb = bench(ASK)
-    wb.button("query").click()
+    wb.edit("query")
     wb.type("def query(context):\n    return 'jazz'")
     with wb.refreshed():
         wb.page.keyboard.press("ControlOrMeta+Enter")
@@ -207,7 +205,7 @@ def test_ctrl_enter_applies_the_text_without_a_pause_and_completion_knows_the_co
 
 def test_the_text_that_a_cell_replaced_comes_back_by_the_editors_undo(bench):
     wb = bench(ASK)
-    wb.button("query").click()
+    wb.edit("query")
     wb.do(lambda: wb.type("def query(context):\n    return 'cane'"))
     with wb.refreshed():
         wb.notebook.run("@wb.query\ndef mine(context):\n    return 'jazz'")
@@ -421,8 +419,7 @@ def test_b66_after_running_its_cell_three_times_one_change_searches_once(bench):
 def test_b67_a_closed_workbench_leaves_the_page(bench):
     wb = bench(ASK)
     wb.tab("Entries")
-    wb.button("query").click()
-    wb.code.wait_for()
+    wb.edit("query")
 
     wb.notebook.run("wb.close()")
     wb.root.locator(".memwb-frame").first.wait_for(state="detached")
