@@ -66,7 +66,7 @@ class Node:
         if self.attributes:
             data["a"] = {key: visible(value) for key, value in self.attributes.items()}
         if self.action is not None:
-            data["m"] = {key: _sendable(value) for key, value in self.action.items()}
+            data["m"] = {key: sendable(value) for key, value in self.action.items()}
         if self.children:
             data["k"] = [visible(child) if isinstance(child, str) else child.to_json() for child in self.children]
         return data
@@ -98,7 +98,7 @@ class Node:
         return "".join(child if isinstance(child, str) else child.text() for child in self.children)
 
 
-def _sendable(value: Any) -> Any:
+def sendable(value: Any) -> Any:
     """Replace lone surrogates, which JSON cannot carry to a page; what has some cannot be asked about by its name."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 

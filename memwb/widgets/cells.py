@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -86,12 +86,15 @@ def text_of(value: Any) -> str:
         return value.isoformat()
     if value is None or value is MISSING:
         return "" if value is MISSING else "None"
+    forms: tuple[Callable[[Any], str], ...] = (str,)
     if isinstance(value, dict | list | tuple):
+        forms = (lambda value: json.dumps(value, ensure_ascii=False, default=str), repr)
+    for form in forms:
         try:
-            return json.dumps(value, ensure_ascii=False, default=str)
-        except (TypeError, ValueError, RecursionError):  # keys that are no texts, a list inside itself
-            return repr(value)
-    return str(value)
+            return form(value)
+        except Exception:  # keys that are no texts, a list inside itself, a number of many digits: still a cell
+            continue
+    return f"a {type(value).__name__} that cannot be shown"
 
 
 def piece(text: str, offset: int, length: int = PIECE) -> tuple[str, int]:

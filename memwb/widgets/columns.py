@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .._dom import sendable
+from .._text import visible
 from ..memory import Hit
 from ..memory.notes import stop_words_only
 from ..workbench.rows import METADATA, path_of, value_at
@@ -40,13 +42,16 @@ class Column:
         """Return what the column shows of a row."""
         return getattr(row, self.key, MISSING) if self.value is None else self.value(row)
 
+    def offer(self) -> dict[str, str]:
+        """Return what the page needs to offer it: its key, and its title as it is shown."""
+        return {"key": sendable(self.key), "title": visible(self.title or self.key)}
+
     def to_json(self) -> dict[str, Any]:
         """Return what the page needs to know of it."""
         return {
-            "key": self.key,
-            "title": self.title or self.key,
+            **self.offer(),
             "kind": self.kind,
-            "sort": self.sort,
+            "sort": sendable(self.sort),
             "width": self.width,
             "grow": self.grow,
         }

@@ -11,6 +11,8 @@ from ..memory.settings import PLACEMENTS, TRIGGERS
 from ..workbench.editor import NAMES
 from ..workbench.refresh import PAUSE
 from . import panes
+from .completions import CALLBACKS
+from .editor import CodeEditor
 from .view import TreeView
 
 if TYPE_CHECKING:
@@ -31,17 +33,16 @@ class Controls:
         self._state = state
         self._drawing = 0  # the thread that is drawing: what it sets is no change of the user's
         self._open: str | None = None
-        self._shown = dict.fromkeys(NAMES, -1)  # the version of each text that its box shows
+        self._shown = dict.fromkeys(NAMES, -1)  # the version of each text that the editor shows
         self._max_entries = ipywidgets.BoundedIntText(5, min=1, max=_MOST, description="max_entries")
         self._trigger = ipywidgets.Dropdown(options=TRIGGERS, description="trigger")
         self._placement = ipywidgets.Dropdown(options=PLACEMENTS, description="placement")
         self._buttons = {
             name: ipywidgets.Button(description=name, tooltip=f"Edit the {name} callback") for name in NAMES
         }
-        # A box for each: what is typed at the moment at which another editor opens still reaches its own callback.
-        self._texts = {name: ipywidgets.Textarea(description=name, continuous_update=True) for name in NAMES}
+        self._code: CodeEditor | None = None  # made when it is first opened: most workbenches need none of its script
         self._mistake = TreeView(self._act)
-        self._editor = ipywidgets.VBox([*self._texts.values(), self._mistake])
+        self._editor = ipywidgets.VBox([self._mistake])
         row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, *self._buttons.values()])
         self.widgets = [self._editor, row]
         self._name_classes(row)
@@ -55,8 +56,6 @@ class Controls:
         self._placement.add_class("memwb-choice")
         for button in self._buttons.values():
             button.add_class("memwb-open")
-        for text in self._texts.values():
-            text.add_class("memwb-code")
         self._mistake.add_class("memwb-mistake")
         self._editor.add_class("memwb-editor")
 
@@ -64,8 +63,6 @@ class Controls:
         self._max_entries.observe(lambda change: self._put(max_entries=change["new"]), "value")
         self._trigger.observe(self._trigger_chosen, "value")
         self._placement.observe(lambda change: self._put(placement=change["new"]), "value")
-        for name, text in self._texts.items():
-            text.observe(lambda change, name=name: self._typed(name, change["new"]), "value")
         for name, button in self._buttons.items():
             button.on_click(lambda _, name=name: self._toggle(name))
 
@@ -97,20 +94,43 @@ class Controls:
             mark = " ✗" if slot.problem else " ●" if slot.function is not None else ""
             button.description = f"{name}{mark}"
             (button.add_class if name == self._open else button.remove_class)("mod-active")
-            text = self._texts[name]
-            (text.add_class if name == self._open else text.remove_class)("memwb-current")
-            if self._shown[name] != slot.version:  # never while a person types: the text may be newer here
-                self._shown[name] = slot.version
-                text.value = slot.source
+        if self._code is not None:
+            self._draw_code(self._code)
         if self._open is not None:
             self._mistake.show(panes.mistakes(self._state.slots[self._open]))
+
+    def _draw_code(self, code: CodeEditor) -> None:
+        for name, slot in self._state.slots.items():
+            if self._shown[name] != slot.version:  # never while a person types: the text may be newer here
+                self._shown[name] = slot.version
+                code.put(slot.source, name)
+            if code.text(name) == slot.source:  # else the marks of the newer text follow
+                code.mark([] if slot.problem is None else [slot.problem], name)
+        if self._open is not None:
+            code.switch(self._open)
 
     def _toggle(self, name: str) -> None:
         self._open = None if self._open == name else name
         self._state.spawn(self._drawn)
 
     async def _drawn(self) -> None:
+        if self._code is None:
+            self._code = self._made()
+            self._editor.children = (self._code, self._mistake)
         self.draw()
+        if self._open is not None:
+            self._code.focus()
+
+    def _made(self) -> CodeEditor:
+        """Return the editor of all three callbacks, a document each."""
+        first, *others = NAMES
+        code = CodeEditor(self._state.slots[first].source, self._typed, on_apply=self._applied, document=first)
+        code.layout.height = "auto"
+        for name in others:
+            code.put(self._state.slots[name].source, name)
+        for name in NAMES:
+            code.complete(CALLBACKS[name], name)
+        return code
 
     def _act(self, message: dict[str, Any]) -> None:
         name = self._open
@@ -123,13 +143,22 @@ class Controls:
             self._state.spawn(undo)
 
     def _typed(self, name: str, source: str) -> None:
-        if self._is_drawing():
-            return
-
         async def take() -> None:
-            self._state.type(name, source)
+            if self._holds(name, source):
+                self._state.type(name, source, pause=0.0)  # the editor has waited already
 
         self._state.spawn(take)
+
+    def _applied(self, name: str, source: str) -> None:
+        async def take() -> None:
+            if self._holds(name, source):
+                await self._state.edit(name, source)
+
+        self._state.spawn(take)
+
+    def _holds(self, name: str, source: str) -> bool:
+        """Whether the editor still has this text: a function from a cell may have come meanwhile, and it wins."""
+        return self._code is not None and self._code.text(name) == source
 
     def _trigger_chosen(self, change: dict[str, Any]) -> None:
         if change["new"] != _PREDICATE:

@@ -9,7 +9,8 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from .._text import counted
+from .._dom import sendable
+from .._text import counted, visible
 from ..errors import ConfigError, nearest
 from ..workbench.refresh import PAUSE, Refresher
 from ..workbench.rows import METADATA, ListRows, Rows, StoreRows, flattened
@@ -196,7 +197,7 @@ class Grid(anywidget.AnyWidget):
             self.sort = ""
 
     def _offer(self) -> None:
-        self.set_trait("offered", [{"key": c.key, "title": c.title or c.key} for c in self._columns.values()])
+        self.set_trait("offered", [column.offer() for column in self._columns.values()])
 
     def _meet(self, rows: Sequence[Any]) -> None:
         """Offer a column for each metadata key that was not met before."""
@@ -305,12 +306,15 @@ class Grid(anywidget.AnyWidget):
 
     def _sheet(self, version: int, total: int, rows: list[list[Any]]) -> dict[str, Any]:
         _, sort, where, columns = self._view
+        sort, where = sendable(sort), sendable(where)
         shown = [column.to_json() for column in columns]
         return {"version": version, "total": total, "sort": sort, "where": where, "columns": shown, "rows": rows}
 
     def _rows(self, rows: Sequence[Any]) -> list[list[Any]]:
         columns = self._view.columns
-        return [[self._id(row), self._kind(row), *(cell(column.of(row)) for column in columns)] for row in rows]
+        return [
+            [sendable(self._id(row)), self._kind(row), *(cell(column.of(row)) for column in columns)] for row in rows
+        ]
 
     async def _send_cell(self, message: dict[str, Any]) -> None:
         row, column = await self._view.source.get(message["id"]), self._columns.get(message["column"])
@@ -325,12 +329,12 @@ class Grid(anywidget.AnyWidget):
         if count < 1 or message["version"] != self.sheet["version"]:
             return  # the rows are others by now
         rows = await self._view.page(first, count)
-        self.selected = [self._id(row) for row in rows]
+        self.selected = [sendable(self._id(row)) for row in rows]
 
     def _failed(self, error: Exception) -> None:
         """Show why the rows could not be read; those that are there stay."""
         self._wanted.clear()
-        self.set_trait("problem", told(error))
+        self.set_trait("problem", visible(told(error)))
 
 
 def _sortable(source: Rows) -> Rows:

@@ -13,6 +13,7 @@ from ..workbench.limit import TIME_LIMIT
 from ..workbench.state import Unset, WorkbenchState
 from . import panes
 from .controls import Controls
+from .entries import EntriesTable
 from .view import TreeView
 
 if TYPE_CHECKING:
@@ -57,13 +58,15 @@ class Workbench(ipywidgets.VBox):
         self._top, self._talk, self._hits, self._low = (TreeView(self._act) for _ in range(4))
         self._controls = Controls(self.state)
         left = ipywidgets.VBox([self._talk, *self._controls.widgets])
-        right = ipywidgets.VBox([self._hits, self._low])
+        self._entries = EntriesTable(self.state, self._draw)
+        self._lower = ipywidgets.VBox([self._low, self._entries.grid])
+        right = ipywidgets.VBox([self._hits, self._lower])
         body = ipywidgets.HBox([left, right])
         for widget, name in (
             (self._top, "top"),
             (self._talk, "talk"),
             (self._hits, "hits"),
-            (self._low, "low"),
+            (self._lower, "low"),
             (left, "left"),
             (right, "right"),
             (body, "body"),
@@ -172,6 +175,9 @@ class Workbench(ipywidgets.VBox):
         self._talk.show(panes.conversation(state))
         self._hits.show(panes.hits(state))
         self._low.show(panes.lower(state, self._tab))
+        listed = self._tab == "entries" and panes.listed(state)
+        (self._lower.add_class if listed else self._lower.remove_class)("memwb-listed")
+        self._entries.draw(listed)
         self._controls.draw()
         # Last, since it holds the revision: who sees that on the page sees all of its result.
         self._top.show(panes.top(state, why_open=self._why_open))
@@ -224,20 +230,9 @@ class Workbench(ipywidgets.VBox):
     def _do_open(self, message: dict[str, Any]) -> None:
         self.state.switch(message["path"])
 
-    async def _do_where(self, message: dict[str, Any]) -> None:
-        await self._choose(where=str(message.get("value", "")))
-
-    async def _do_page(self, message: dict[str, Any]) -> None:
-        await self._choose(page=message["to"])
-
-    async def _do_sort(self, message: dict[str, Any]) -> None:
-        await self._choose(sort=message["to"])
-
     async def _do_store(self, message: dict[str, Any]) -> None:
-        await self._choose(store=message["to"])
-
-    def _do_select(self, message: dict[str, Any]) -> None:
-        self.state.entries.toggle(message["id"])
+        self.state.entries.choose(store=message["to"])
+        await self.state.entries.load()
 
     def _do_copy(self, message: dict[str, Any]) -> None:
         preview = self.state.preview
@@ -245,10 +240,6 @@ class Workbench(ipywidgets.VBox):
             trace = preview.trace
             text = json.dumps(trace.messages, ensure_ascii=False, indent=2, default=repr)
             self._low.send({"copy": (trace.text or "") if message["what"] == "block" else text})
-
-    async def _choose(self, **changes: Any) -> None:
-        self.state.entries.choose(**changes)
-        await self.state.entries.load()
 
 
 def _as_coroutine(action: Callable[[dict[str, Any]], Any], message: dict[str, Any]) -> Callable[[], Any]:

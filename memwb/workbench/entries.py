@@ -9,6 +9,7 @@ from .._text import counted, quoted
 from ..errors import ConfigError, nearest
 from ..memory.search import is_the_stores_own
 from .now import now
+from .rows import METADATA, StoreRows
 from .told import told
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ class EntriesState:
     Attributes:
         store: The name of the store that is shown.
         where: Text that the entries shown hold, in any letter case; ``""`` shows all.
-        sort: One of created_at, content, id, with ``-`` in front for descending; None for the store's own order.
+        sort: One of created_at, content, id, or ``metadata.`` and a key's path, with ``-`` in front for descending;
+            None for the store's own order.
         page: The page shown, from 0.
         total: How many entries the filter leaves; None where the store cannot list.
         records: The entries of the page.
         problem: Why there is nothing to show, in a sentence, or "".
         selected_ids: Ids of the selected entries, in the order of selection.
+        reads: How often a page has been read.
     """
 
     def __init__(
@@ -50,7 +53,9 @@ class EntriesState:
         self.records: list[Record] = []
         self.problem = ""
         self.selected_ids: list[str] = []
+        self.reads = 0
         self._loads = 0
+        self._rows: StoreRows | None = None
         self._on_change = on_change
 
     def __repr__(self) -> str:
@@ -64,6 +69,16 @@ class EntriesState:
     def stores(self) -> tuple[str, ...]:
         """The names of the stores that can be shown."""
         return tuple(self._stores)
+
+    @property
+    def rows(self) -> StoreRows | None:
+        """The rows of the store that is shown, for a table; None where it cannot list. The same until it changes."""
+        store = self._stores[self.store]
+        if not hasattr(store, "page"):
+            return None
+        if self._rows is None or self._rows.store is not store:
+            self._rows = StoreRows(store)
+        return self._rows
 
     @property
     def pages(self) -> int:
@@ -89,7 +104,8 @@ class EntriesState:
         allowed = {"store": self.stores, "sort": (None, *SORTS)}
         if key not in ("store", "where", "sort", "page"):
             raise ConfigError(f"Entries: unknown setting {key!r}; it takes store, where, sort, page.", key=key)
-        if key in allowed and value not in allowed[key]:
+        by_metadata = key == "sort" and isinstance(value, str) and value.removeprefix("-").startswith(METADATA)
+        if key in allowed and value not in allowed[key] and not by_metadata:
             names = [name for name in allowed[key] if name is not None]
             raise ConfigError(
                 f"Entries: {key} is {value!r}; it takes {', '.join(names)}.{nearest(str(value), names)}",
@@ -117,18 +133,19 @@ class EntriesState:
         if load != self._loads:
             return False
         self.total, self.page, self.records, self.problem = total, page, records, problem
+        self.reads += 1
         return True
 
     async def _page(self) -> tuple[int | None, int, list[Record], str]:
-        store = self._stores[self.store]
-        if not hasattr(store, "page"):
+        rows = self.rows
+        if rows is None:
             problem = f"{self.store!r} cannot list its entries: it is seen through its search, in the hits."
             return None, 0, [], problem
         where, sort, page = self.where, self.sort, self.page
         try:
-            total = await store.count(where=where)
+            total = await rows.count(where=where)
             page = min(page, max(0, -(-total // PAGE_SIZE) - 1))
-            records = await store.page(page * PAGE_SIZE, PAGE_SIZE, sort=sort, where=where)
+            records = list(await rows.page(page * PAGE_SIZE, PAGE_SIZE, sort=sort, where=where))
         except BaseException as error:  # a damaged file is shown where the entries would be
             if not is_the_stores_own(error):
                 raise
@@ -158,12 +175,11 @@ class EntriesState:
         return records_frame(now(self._selected))
 
     async def _all(self) -> list[Record]:
-        store = self._stores[self.store]
-        if not hasattr(store, "page"):
+        rows = self.rows
+        if rows is None:
             raise ConfigError(f"{self.store!r} cannot list its entries; wb.hits has what a search returns.")
-        total = await store.count(where=self.where)
-        records: list[Record] = await store.page(0, max(total, 1), sort=self.sort, where=self.where)
-        return records
+        total = await rows.count(where=self.where)
+        return list(await rows.page(0, max(total, 1), sort=self.sort, where=self.where))
 
     async def _selected(self) -> list[Record]:
         store = self._stores[self.store]

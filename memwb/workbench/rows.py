@@ -77,22 +77,25 @@ class StoreRows:
 
     Args:
         store: A store that can list its entries (:class:`~memwb.stores.Listable`).
+
+    Attributes:
+        store: The store.
     """
 
     def __init__(self, store: Any) -> None:
-        self._store = store
+        self.store = store
         self._view: tuple[tuple[str, str], Sequence[Any]] | None = None
 
     async def count(self, where: str = "") -> int:
         """Return how many records there are, or how many hold ``where`` in their text, whatever the case."""
         self._view = None
-        total: int = await self._store.count(where=where)
+        total: int = await self.store.count(where=where)
         return total
 
     async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> Sequence[Any]:
         """Return some of the records; ``sort`` may also be ``metadata.`` and a key's path."""
         if sort is None or not sort.lstrip("-").startswith(METADATA):
-            records: Sequence[Any] = await self._store.page(offset, limit, sort=sort, where=where)
+            records: Sequence[Any] = await self.store.page(offset, limit, sort=sort, where=where)
             return records
         if self._view is None or self._view[0] != (sort, where):
             path = path_of(sort.lstrip("-"))
@@ -105,7 +108,7 @@ class StoreRows:
         from asyncio import sleep
 
         found: list[Any] = []
-        while piece := await self._store.page(len(found), PIECE, where=where):
+        while piece := await self.store.page(len(found), PIECE, where=where):
             found += piece
             if len(piece) < PIECE:
                 break
@@ -114,7 +117,7 @@ class StoreRows:
 
     async def get(self, id: str) -> Any | None:
         """Return the record with this id, or None."""
-        return await self._store.get(id)
+        return await self.store.get(id)
 
 
 def ordered(rows: Sequence[Any], value: Callable[[Any], Any], sort: str) -> list[Any]:

@@ -236,12 +236,12 @@ class WorkbenchState:
         """How many messages of the conversation come after the chosen call, and so are not shown to the model."""
         return len(self.messages) - len(self.seen)
 
-    def type(self, name: str, source: str) -> None:
+    def type(self, name: str, source: str, pause: float = PAUSE) -> None:
         """Take an editor's text as it is typed: checked at once, applied after a pause when it is complete."""
         slot = self.slots[name]
         slot.type(source)
         if slot.ready:
-            self.changed(PAUSE)
+            self.changed(pause)
         else:
             self._publish()
 

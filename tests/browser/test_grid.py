@@ -178,6 +178,18 @@ def test_metadata_keys_are_columns_on_demand_and_sort(page):
     page.row(99_999).get_by_text("m-099999", exact=True).wait_for()  # without the key: last
 
 
+def test_a_click_on_a_columns_name_chooses_it_and_the_menu_stays(page):
+    page.root.get_by_role("button", name="Columns").click()
+    menu = page.root.get_by_role("group", name="Columns")
+    menu.get_by_text("city", exact=True).click()
+    page.header("city").wait_for()
+
+    menu.get_by_text("city", exact=True).click()
+    page.header("city").wait_for(state="detached")
+    page.keyboard.press("Escape")
+    menu.wait_for(state="hidden")
+
+
 def test_the_filter_waits_for_a_pause_and_says_what_it_leaves(page):
     page.root.get_by_role("searchbox", name="Filter entries").press_sequentially("ROW 9999", delay=20)
 

@@ -9,8 +9,6 @@ import pytest
 
 pytest.importorskip("playwright", reason="These tests drive a browser with Playwright, of the extra `test`.")
 
-from playwright.sync_api import expect
-
 from tests.browser.workbench import IMPORTS, Bench
 
 
@@ -131,10 +129,10 @@ def test_typing_a_query_changes_the_preview_and_what_is_typed_stays(bench):
     wb.edit("query")
 
     wb.type("def query(context):\n    return ''")
-    wb.text.press("ArrowLeft")
+    wb.code.press("ArrowLeft")
     with wb.refreshed():
-        wb.text.press_sequentially("jazz", delay=15)
-    assert wb.text.input_value() == "def query(context):\n    return 'jazz'"
+        wb.page.keyboard.type("jazz", delay=15)
+    assert wb.text() == "def query(context):\n    return 'jazz'"
     assert wb.rows() == ["I like jazz.", "max_entries 5 · 0 cut"]
     assert wb.mistake.inner_text() == "In force."
 
@@ -142,7 +140,7 @@ def test_typing_a_query_changes_the_preview_and_what_is_typed_stays(bench):
     assert wb.do(lambda: wb.type("def format(context):\n    return 'A'")).startswith("1 of 1 hit arrived")
     assert wb.block() == "A"
     wb.button("format ●").click()
-    wb.text.wait_for(state="hidden")
+    wb.code.wait_for(state="hidden")
 
 
 def test_a_mistake_of_any_kind_is_shown_and_costs_nothing(bench):
@@ -165,7 +163,7 @@ def test_a_mistake_of_any_kind_is_shown_and_costs_nothing(bench):
     ):
         assert wb.do(lambda text=text: wb.type(text)).startswith("Nothing arrived: format failed")
         assert wb.mistake.inner_text() == said
-        assert wb.text.input_value() == text
+        assert wb.text() == text
 
     wb.type("def format(context):\n    retur")
     wb.mistake.get_by_text("line 2: NameError: name 'retur' is not defined").wait_for()
@@ -174,23 +172,69 @@ def test_a_mistake_of_any_kind_is_shown_and_costs_nothing(bench):
     assert in_kernel(wb, "wb.trace.text") == "D"
 
 
+def test_a_mistake_is_marked_at_its_line_and_undo_is_each_callbacks_own(bench):
+    wb = bench(ASK)
+    wb.edit("query")
+    wb.do(lambda: wb.type("def query(context):\n    return 'cane'"))
+    wb.type("def query(context):\n    return nope")
+    wb.code.page.locator(".cm-lint-marker-error").wait_for()
+    assert wb.root.locator(".cm-lintRange-error").all_inner_texts() == ["return nope"]
+    assert wb.rows()[0] == "I have moderate mobility issues and use a cane."
+
+    wb.edit("format")
+    assert wb.root.locator(".cm-lint-marker-error").count() == 0
+    wb.edit("query")
+    wb.wait_for_text("def query(context):\n    return nope")
+    wb.page.keyboard.press("ControlOrMeta+z")
+    wb.wait_for_text("def query(context):\n    return 'cane'")
+    wb.mistake.get_by_text("In force.").wait_for()
+
+
+def test_ctrl_enter_applies_the_text_without_a_pause_and_completion_knows_the_context(bench):
+    wb = bench(ASK)
+    wb.edit("query")
+    wb.type("def query(context):\n    return 'jazz'")
+    with wb.refreshed():
+        wb.page.keyboard.press("ControlOrMeta+Enter")
+    assert wb.rows()[0] == "I like jazz."
+
+    wb.page.keyboard.press("Enter")
+    wb.page.keyboard.type("context.", delay=20)
+    wb.page.locator(".cm-tooltip-autocomplete").get_by_text("messages").wait_for()
+
+
+def test_the_text_that_a_cell_replaced_comes_back_by_the_editors_undo(bench):
+    wb = bench(ASK)
+    wb.edit("query")
+    wb.do(lambda: wb.type("def query(context):\n    return 'cane'"))
+    with wb.refreshed():
+        wb.notebook.run("@wb.query\ndef mine(context):\n    return 'jazz'")
+    wb.wait_for_text("def mine(context):\n    return 'jazz'\n")
+
+    wb.code.click()
+    with wb.refreshed():
+        wb.page.keyboard.press("ControlOrMeta+z")
+    assert wb.text() == "def query(context):\n    return 'cane'"
+    assert wb.rows()[0] == "I have moderate mobility issues and use a cane."
+
+
 def test_a_cell_with_a_callback_renews_the_preview_each_time_it_is_run(bench):
     wb = bench(ASK)
     with wb.refreshed():
         cell = wb.notebook.run("@wb.query\ndef mine(context):\n    return 'jazz'")
     assert wb.rows()[0] == "I like jazz."
     wb.edit("query")
-    expect(wb.text).to_have_value("def mine(context):\n    return 'jazz'\n")
+    wb.wait_for_text("def mine(context):\n    return 'jazz'\n")
 
     wb.type("def mine(context):\n    return 'unfinished")
     wb.mistake.get_by_text("SyntaxError").wait_for()
     with wb.refreshed():
         wb.notebook.run("@wb.query\ndef mine(context):\n    return 'latex'", cell=cell)
     assert wb.rows()[0] == "I am allergic to latex."
-    expect(wb.text).to_have_value("def mine(context):\n    return 'latex'\n")
+    wb.wait_for_text("def mine(context):\n    return 'latex'\n")
     wb.button("↶ bring back the text before the cell's").click()
     wb.mistake.get_by_text("SyntaxError").wait_for()
-    expect(wb.text).to_have_value("def mine(context):\n    return 'unfinished")
+    wb.wait_for_text("def mine(context):\n    return 'unfinished")
 
 
 # -- the lower pane -------------------------------------------------------------------------------------------------
@@ -221,34 +265,57 @@ def test_pointing_at_a_line_of_the_block_marks_its_hit(bench):
     ]
 
 
-def test_entries_are_paged_filtered_sorted_and_selected(bench):
+def test_entries_are_scrolled_filtered_sorted_and_selected(bench):
     wb = bench(
         "Workbench(many, 'entry')",
         "items = [{'id': f'e{n:02}', 'content': f'entry {n:02}'} for n in range(60)]\n"
         "many = TestMemoryStore.from_records(items, name='many')",
     )
     wb.tab("Entries")
-    first = wb.low.locator("tbody tr td:first-child")
-    assert (first.count(), first.first.inner_text()) == (25, "entry 00")
+    wb.wait_for_status("60 entries")
+    assert wb.entries()[:2] == ["entry 00", "entry 01"]
 
-    wb.button("next page").click()
-    wb.low.get_by_text("page 2 of 3").wait_for()
-    assert first.first.inner_text() == "entry 25"
-    wb.low.get_by_role("button", name="content").click()
-    wb.low.get_by_role("button", name="content ▲").click()
-    wb.low.get_by_role("button", name="content ▼").wait_for()
+    wb.table.evaluate("e => e.scrollTop = e.scrollHeight")
+    wb.table.get_by_text("entry 59", exact=True).wait_for()
+    header = wb.table.get_by_role("columnheader", name="content")
+    header.click()
+    wb.table.locator("[role=columnheader][aria-sort=ascending]").wait_for()
+    header.click()
+    wb.table.locator("[role=columnheader][aria-sort=descending]").wait_for()
     wb.low.get_by_label("filter").fill("ENTRY 1")
-    wb.low.get_by_text("10 found").wait_for()
-    assert first.all_inner_texts() == [f"entry {number}" for number in range(19, 9, -1)]
+    wb.wait_for_status("10 entries match")
+    assert wb.entries() == [f"entry {number}" for number in range(19, 9, -1)]
 
-    first.nth(0).click()
-    wb.low.get_by_text("1 selected").wait_for()
-    first.nth(2).click()
-    wb.low.get_by_text("2 selected").wait_for()
+    rows = wb.table.locator("[role=row][aria-selected]")
+    rows.nth(0).click()
+    wb.wait_for_status("10 entries match, 1 selected")
+    rows.nth(2).click(modifiers=["ControlOrMeta"])
+    wb.wait_for_status("10 entries match, 2 selected")
     assert in_kernel(wb, "list(wb.entries.selected['content'])") == ["entry 19", "entry 17"]
     assert in_kernel(wb, "len(wb.entries.frame)") == 10
-    first.nth(0).click()
-    wb.low.get_by_text("1 selected").wait_for()
+    rows.nth(0).click(modifiers=["ControlOrMeta"])
+    wb.wait_for_status("10 entries match, 1 selected")
+    assert in_kernel(wb, "list(wb.entries.selected['content'])") == ["entry 17"]
+
+
+def test_what_a_cell_chooses_of_the_entries_shows_in_the_table(bench):
+    wb = bench(ASK)
+    wb.tab("Entries")
+    wb.wait_for_status("4 entries")
+
+    wb.notebook.run("wb.entries.choose(where='I ', sort='-content')\nawait wb.entries.load()")
+    wb.wait_for_status("4 entries match")
+    wb.table.locator("[role=columnheader][aria-sort=descending]").wait_for()
+    assert wb.low.get_by_role("searchbox").input_value() == "I "
+    assert wb.entries() == in_kernel(wb, "list(wb.entries.frame['content'])")
+
+    wb.notebook.run("wb.entries.toggle(wb.entries.records[1].id)")
+    wb.wait_for_status("4 entries match, 1 selected")
+    wb.tab("Block")
+    assert not wb.table.is_visible()
+    wb.notebook.run("await profile.add('I own a boat.')\n_ = await wb.set(max_entries=3)")
+    wb.tab("Entries")
+    wb.wait_for_status("5 entries match, 1 selected")
 
 
 # -- states ---------------------------------------------------------------------------------------------------------
@@ -351,10 +418,12 @@ def test_b66_after_running_its_cell_three_times_one_change_searches_once(bench):
 
 def test_b67_a_closed_workbench_leaves_the_page(bench):
     wb = bench(ASK)
+    wb.tab("Entries")
+    wb.edit("query")
 
     wb.notebook.run("wb.close()")
     wb.root.locator(".memwb-frame").first.wait_for(state="detached")
-    assert wb.notebook.output(1).locator(".memwb-frame").count() == 0
+    assert wb.notebook.output(1).locator(".memwb-frame, .mwc, .mwg").count() == 0
 
 
 @pytest.mark.parametrize("width", [1780, 1460, 1080, 800])

@@ -32,7 +32,7 @@ class Bench:
     Attributes:
         root: All of it.
         verdict: The sentence on top.
-        text: The box in which a callback is typed.
+        code: The box in which a callback is typed.
     """
 
     def __init__(self, notebook: Notebook, cell: int) -> None:
@@ -42,7 +42,7 @@ class Bench:
         self.hits, self.low = self.root.locator(".memwb-hits"), self.root.locator(".memwb-low")
         self.verdict = self.top.locator(".memwb-sentence")
         self.cut = self.hits.get_by_role("slider")
-        self.text = self.root.locator(".memwb-current textarea")
+        self.code = self.root.locator(".mwc .cm-content")
         self.mistake = self.root.locator(".memwb-mistake")
         self.top.locator("[data-revision]").wait_for()
 
@@ -76,11 +76,37 @@ class Bench:
     def edit(self, name: str) -> None:
         """Open the editor of a callback."""
         self.root.locator(".memwb-open").get_by_text(name).click()
-        self.root.locator(f'.memwb-current:has(label:text-is("{name}")) textarea').wait_for()
+        self.root.get_by_role("textbox", name=f"{name} callback").wait_for()
 
     def type(self, source: str) -> None:
-        """Put a whole text into the editor."""
-        self.text.fill(source)
+        """Put a whole text into the editor, at once."""
+        self.code.click()
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.insert_text(source)
+
+    def text(self) -> str:
+        """The text in the editor, as far as it is drawn."""
+        return "\n".join(self.code.locator(".cm-line").all_text_contents())
+
+    def wait_for_text(self, text: str) -> None:
+        """Wait until this is the text in the editor."""
+        self.page.wait_for_function(
+            "([code, text]) => [...code.querySelectorAll('.cm-line')].map((e) => e.textContent).join('\\n') === text",
+            arg=[self.code.element_handle(), text],
+        )
+
+    @property
+    def table(self) -> Locator:
+        """The table of entries."""
+        return self.low.get_by_role("grid", name="Entries")
+
+    def entries(self) -> list[str]:
+        """The contents of the entries that are listed."""
+        return self.table.locator("[role=row] > [role=gridcell]:first-child").all_text_contents()
+
+    def wait_for_status(self, text: str) -> None:
+        """Wait until the table of entries says this of itself."""
+        self.low.locator(".mwg-status").get_by_text(text, exact=True).wait_for()
 
     def block(self) -> str:
         """The block as it is shown."""

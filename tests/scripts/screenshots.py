@@ -81,7 +81,9 @@ def tab(name: str) -> Callable[[Locator], None]:
 def mistake(bench: Locator) -> None:
     """Open the editor and make a mistake in it."""
     press("format")(bench)
-    bench.locator(".memwb-current textarea").fill(
+    bench.locator(".mwc .cm-content").click()
+    bench.page.keyboard.press("ControlOrMeta+a")
+    bench.page.keyboard.insert_text(
         "def format(context):\n    lines = [entry.content for entry in context.entries]\n    return '\\n'.join(line)"
     )
     bench.page.wait_for_timeout(600)

@@ -8,7 +8,9 @@ import pytest
 
 from memwb.callbacks import last_two_messages
 from memwb.widgets.controls import Controls
+from memwb.widgets.editor import CodeEditor
 from memwb.workbench import WorkbenchState
+from tests.widgets.wire import Wire
 from tests.workbench.fakes import ABOUT_ME, ListStore
 
 
@@ -20,10 +22,7 @@ class Bench:
         self.state = WorkbenchState(self.store, "Do I use a cane?", **given)
         self.controls = Controls(self.state)
         self.state.subscribe(self.controls.draw)
-        editor, row = self.controls.widgets
-        *texts, self.below = editor.children
-        self.texts = dict(zip(("query", "format", "trigger"), texts, strict=True))
-        self.editor = editor
+        self.editor, row = self.controls.widgets
         self.max_entries, self.trigger, self.placement, *self.buttons = row.children
 
     async def open(self, name):
@@ -31,9 +30,23 @@ class Bench:
         await self.state.settled()
 
     @property
+    def code(self):
+        """The code editor; there is one, once any callback was opened."""
+        (code,) = (child for child in self.editor.children if isinstance(child, CodeEditor))
+        return code
+
+    @property
     def text(self):
-        """The box that is open."""
-        return next(text for text in self.texts.values() if "memwb-current" in text._dom_classes)
+        """The text that is open."""
+        return self.code.value
+
+    def type(self, text, name=None):
+        """Send what a person made of a callback's text, by default of the one that is open, as the page does."""
+        name = name or self.code.document
+        version, before = self.code.documents[name]["version"], self.code.typed.get(name, {})
+        edit = before["edit"] if before.get("version") == version else 0
+        typed = {"text": text, "version": version, "edit": edit + 1}
+        Wire(self.code).put(typed={**self.code.typed, name: typed})
 
     def shown(self):
         return (self.max_entries.value, self.trigger.value, self.placement.value)
@@ -113,9 +126,9 @@ async def test_the_editor_opens_with_the_callbacks_source_and_closes_again():
 
     await bench.open("query")
     assert "memwb-shown" in bench.editor._dom_classes
-    assert bench.text.value.startswith("def last_two_messages(context: InjectionQueryContext)")
+    assert bench.text.startswith("def last_two_messages(context: InjectionQueryContext)")
     await bench.open("format")
-    assert "def format(context):" in bench.text.value
+    assert "def format(context):" in bench.text
     await bench.open("format")
     assert "memwb-shown" not in bench.editor._dom_classes
 
@@ -124,11 +137,11 @@ async def test_a_text_that_is_typed_is_applied_when_it_is_complete():
     bench = await opened()
     await bench.open("query")
 
-    bench.text.value = "def query(context):\n    retur"
+    bench.type("def query(context):\n    retur")
     await bench.state.settled()
     assert (bench.state.trace.query, bench.buttons[0].description) == ("Do I use a cane?", "query ✗")
 
-    bench.text.value = "def query(context):\n    return 'jazz'"
+    bench.type("def query(context):\n    return 'jazz'")
     await bench.state.settled()
     assert (bench.state.trace.query, bench.buttons[0].description) == ("jazz", "query ●")
 
@@ -137,38 +150,112 @@ async def test_the_text_is_never_changed_while_it_is_typed():
     bench = await opened()
     await bench.open("query")
 
-    bench.text.value = "def query(context):\n    return 'jazz'"
+    bench.type("def query(context):\n    return 'jazz'")
     await asyncio.sleep(0.01)
     newer = "def query(context):\n    return 'jazz' + "
-    bench.text.value = newer  # before the refresh that the first text asked for
+    bench.type(newer)  # before the refresh that the first text asked for
     await bench.state.settled()
-    assert bench.text.value == newer
+    assert bench.text == newer
+    assert [document["version"] for document in bench.code.documents.values()] == [1, 1, 1]
 
 
 async def test_what_is_typed_while_another_editor_opens_still_reaches_its_own_callback():
     bench = await opened()
     await bench.open("query")
-    query = bench.text
 
     await bench.open("format")
-    query.value = "def query(context):\n    return 'jazz'"  # a keystroke that was under way
+    bench.type("def query(context):\n    return 'jazz'", "query")  # a keystroke that was under way
     await bench.state.settled()
     assert bench.state.trace.query == "jazz"
-    assert bench.text.value.endswith('return "\\n".join([*lines, "</memory>"])\n')
+    assert bench.text.endswith('return "\\n".join([*lines, "</memory>"])\n')
 
 
 async def test_a_cell_that_is_run_again_wins_and_its_text_shows():
     bench = await opened()
     await bench.open("query")
-    bench.text.value = "def query(context): return 'mine"
+    bench.type("def query(context): return 'mine")
     await bench.state.settled()
 
     await bench.state.set(query=last_two_messages)
-    assert bench.text.value.startswith("def last_two_messages")
+    assert bench.text.startswith("def last_two_messages")
 
     bench.controls._act({"do": "undo"})
     await bench.state.settled()
-    assert bench.text.value == "def query(context): return 'mine"
+    assert bench.text == "def query(context): return 'mine"
+
+
+async def test_a_cell_that_comes_while_a_text_is_under_way_wins():
+    bench = await opened()
+    await bench.open("query")
+
+    bench.type("def query(context): return 'mine'")
+    bench.state.put(query=last_two_messages)  # before the loop has turned to what was typed
+    await bench.state.settled()
+    assert bench.state.settings.query is last_two_messages
+    assert (bench.text, bench.state.slots["query"].ahead) == (bench.state.slots["query"].source, False)
+
+
+async def test_ctrl_enter_puts_the_text_in_force_at_once_and_searches_once():
+    bench = await opened()
+    await bench.open("query")
+    bench.store.searched.clear()
+
+    text = "def query(context):\n    return 'jazz'"
+    Wire(bench.code).say({"do": "apply", "document": "query", "version": 1, "edit": 1, "text": text})
+    await bench.state.settled()
+    assert (bench.state.trace.query, bench.store.searched) == ("jazz", [("jazz", 5), ("jazz", 50)])
+
+
+async def test_ctrl_enter_tries_a_text_again_that_did_not_run():
+    bench = await opened()
+    await bench.open("query")
+    bench.type("import nowhere\n\ndef query(context):\n    return 'jazz'")
+    await bench.state.settled()
+    before = bench.state.revision
+
+    apply = {"do": "apply", "document": "query", "version": 1, "edit": 1, "text": bench.text}
+    Wire(bench.code).say(apply)
+    await bench.state.settled()
+    assert (bench.state.revision, bench.buttons[0].description) == (before + 1, "query ✗")
+
+
+async def test_a_mistake_is_marked_at_its_line_until_it_is_mended():
+    bench = await opened()
+    await bench.open("query")
+
+    bench.type("def query(context):\n    return nope")
+    await bench.state.settled()
+    assert bench.code.marks["query"] == {
+        "version": 1,
+        "edit": 1,
+        "problems": [{"line": 2, "message": "NameError: name 'nope' is not defined", "severity": "error"}],
+    }
+    bench.type("def query(context):\n    return 'nope'")
+    await bench.state.settled()
+    assert bench.code.marks["query"] == {"version": 1, "edit": 2, "problems": []}
+
+
+async def test_one_editor_serves_all_callbacks_and_offers_what_each_context_has():
+    bench = await opened()
+    assert len(bench.editor.children) == 1  # none is made before it is wanted
+
+    await bench.open("query")
+    first = bench.code
+    await bench.open("trigger")
+    assert (bench.code is first, bench.code.document) == (True, "trigger")
+    offered = {name: {row[1] for row in rows if row[0] == "context"} for name, rows in bench.code.completions.items()}
+    assert offered == {"query": {"messages"}, "format": {"entries"}, "trigger": {"messages", "state", "agent"}}
+
+
+async def test_an_editor_that_is_opened_takes_the_keyboard_and_one_that_closes_does_not():
+    bench = await opened()
+    await bench.open("query")
+    wire = Wire(bench.code)
+
+    await bench.open("format")
+    assert wire.customs() == [{"do": "focus"}]
+    await bench.open("format")
+    assert wire.customs() == [{"do": "focus"}]
 
 
 async def test_a_setting_that_is_refused_is_shown_and_the_control_goes_back():

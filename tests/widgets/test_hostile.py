@@ -11,10 +11,11 @@ import pandas
 import pytest
 from ipywidgets.embed import embed_snippet
 
-from memwb._dom import TAGS, Node
+from memwb._dom import TAGS, Node, sendable
 from memwb._text import visible
 from memwb.stores import TestMemoryStore
 from memwb.widgets import Workbench, panes
+from memwb.widgets.entries import EntriesTable
 from memwb.workbench import WorkbenchState
 from tests.widgets.reading import walk
 from tests.workbench.fakes import ListStore, assistant, tool_call, tool_result, user
@@ -84,6 +85,24 @@ def strings(tree):
         yield from strings(child)
 
 
+async def table(state):
+    """Every text of the table of entries as it is sent to the page, the texts of its cells without their parts."""
+    entries = EntriesTable(state, lambda: None)
+    entries.draw(True)
+    await entries.grid.settled()
+    entries.grid.shown = [column["key"] for column in entries.grid.offered]
+    await entries.grid.settled()
+    sheet = entries.grid.sheet
+    assert entries.grid.problem == ""
+    assert json.dumps(entries.grid.get_state(), ensure_ascii=False).encode()
+    entries.grid.close()
+    cells = [cell["t"] if isinstance(cell, dict) and "t" in cell else cell for row in sheet["rows"] for cell in row[2:]]
+    shown = [*(column["title"] for column in sheet["columns"]), *(cell for cell in cells if isinstance(cell, str))]
+    for text in shown:
+        assert text == visible(text)
+    return "\n".join(shown)
+
+
 async def settled(source, messages, **given):
     state = WorkbenchState(source, messages, **given)
     await state.settled()
@@ -99,8 +118,8 @@ async def test_b59_in_an_entry(text):
     state = await settled(ListStore(f"cane {text}", "cane"), "cane", expected=[f"cane {text}"])
 
     check(state)
-    for pane in (panes.top(state), panes.hits(state), panes.lower(state, "entries")):
-        assert f"cane {visible(text)}" in visible(pane.text()).replace("\n", " ")
+    for shown in (panes.top(state).text(), panes.hits(state).text(), await table(state)):
+        assert f"cane {visible(text)}" in visible(shown).replace("\n", " ")
 
 
 async def test_b59_in_a_message_and_so_in_the_query(text):
@@ -142,8 +161,10 @@ async def test_b59_in_metadata_and_in_ids(text):
     state = await settled(store, "cane")
 
     check(state)
-    shown = visible(panes.lower(state, "entries").text())
+    shown = await table(state)
     assert visible(json.dumps(f"key {text}", ensure_ascii=False))[:100] in shown
+    assert visible(f"value {text}") in shown  # in the column of its own
+    assert visible(f"id {text}") in shown
 
 
 async def test_b59_in_the_columns_of_a_frame(text):
@@ -152,6 +173,7 @@ async def test_b59_in_the_columns_of_a_frame(text):
 
     check(state)
     assert "cane" in panes.hits(state).text()
+    assert visible(f"column {text}".replace("\\", "\\\\").replace(".", "\\.")) in await table(state)
 
 
 async def test_b59_in_what_is_looked_for_and_filtered(text):
@@ -163,7 +185,12 @@ async def test_b59_in_what_is_looked_for_and_filtered(text):
 
     check(state)
     values = [each.attributes.get("value") for pane in drawn(state) for each in walk(pane) if each.tag == "input"]
-    assert values == [text, text]
+    assert values == [text]
+    entries = EntriesTable(state, lambda: None)
+    entries.draw(True)
+    await entries.grid.settled()
+    assert (entries.grid.where, entries.grid.sheet["where"]) == (sendable(text), sendable(text))
+    entries.grid.close()
 
 
 async def test_b59_in_a_callback_its_mistakes_and_what_it_prints(text):
@@ -235,6 +262,7 @@ async def test_b53_lone_surrogates_in_names_and_ids_are_sent_as_well():
     workbench = await Workbench([Odd("cane", name="\ud83d"), Odd("cane", name="other")], "cane")
     for tab in panes.TABS:
         assert json.dumps(panes.lower(workbench.state, tab).to_json(), ensure_ascii=False).encode()
+    assert "\\ud83d" in await table(workbench.state)
     assert json.dumps(workbench._hits.tree, ensure_ascii=False).encode()
     workbench.close()
 

@@ -297,56 +297,22 @@ async def test_the_model_input_is_every_message_with_the_block_marked():
     assert injected == [f"\n\n{state.trace.text}"]
 
 
-async def test_the_entries_are_a_table_that_can_be_filtered_sorted_and_turned():
-    state = await settled(ListStore(*(f"entry {number}" for number in range(60))))
-
-    pane = panes.lower(state, "entries")
-    rows = read(pane).splitlines()
-    assert rows[:3] == [
-        "[Block][Model input][Entries 60] filter <text in an entry> [◀]page 1 of 3[▶]",
-        "[content] | [created] | [id] | metadata |",
-        "entry 0 | | e1 | |",
-    ]
-    assert len(rows) == 27
-    assert button(pane, "▶") == {"do": "page", "to": 1}
+async def test_the_entries_stand_in_a_table_below_the_bar_and_else_it_says_why_not():
+    several = await settled([memories(name="home"), ListStore(name="work")])
+    assert (read(panes.lower(several, "entries")), panes.listed(several)) == (
+        "[Block][Model input][Entries 4] [home][work]",
+        True,
+    )
+    for state in (await settled(ListStore()), await settled(SearchStore("cane")), WorkbenchState(memories(), "cane")):
+        assert not panes.listed(state)
 
 
-async def test_a_heading_sorts_up_then_down_then_not_at_all():
-    state = await settled(memories())
-
-    asked = []
-    for _ in range(4):
-        pane = panes.lower(state, "entries")
-        heads = {each.text(): each for each in walk(pane) if each.tag == "th"}
-        title = next(text for text in heads if text.startswith("content"))
-        asked.append((title, heads[title].attributes["aria-sort"], button(pane, title)))
-        state.entries.choose(sort=button(pane, title)["to"])
-    assert asked == [
-        ("content", "none", {"do": "sort", "to": "content"}),
-        ("content ▲", "ascending", {"do": "sort", "to": "-content"}),
-        ("content ▼", "descending", {"do": "sort", "to": None}),
-        ("content", "none", {"do": "sort", "to": "content"}),
-    ]
-
-
-async def test_a_filter_and_a_selection_are_counted():
-    state = await settled(memories())
-    state.entries.choose(where="I ")
-    await state.entries.load()
-    state.entries.toggle("e1")
-
-    pane = panes.lower(state, "entries")
-    assert "filter <I > 4 found · 1 selected" in read(pane)
-    chosen = [each.attributes["aria-selected"] for each in walk(pane) if each.tag == "tr" and each.action]
-    assert chosen == ["true", "false", "false", "false"]
-
-
-async def test_a_filter_that_leaves_nothing_says_so():
-    state = await settled(memories())
-    state.entries.choose(where="tea")
-    await state.entries.load()
-
-    assert read(panes.lower(state, "entries")).splitlines()[1:] == ["No entry holds 'tea'."]
+async def test_a_filter_or_a_store_that_leaves_nothing_is_for_the_table_to_tell():
+    state = await settled([memories(name="home"), ListStore(name="work")])
+    for choice in ({"where": "tea"}, {"where": "", "store": "work"}):
+        state.entries.choose(**choice)
+        await state.entries.load()
+        assert panes.listed(state)
 
 
 async def test_of_several_stores_one_is_listed_and_the_others_are_a_button_away():
@@ -358,27 +324,6 @@ async def test_of_several_stores_one_is_listed_and_the_others_are_a_button_away(
         {"do": "store", "to": "home"},
         {"do": "store", "to": "work"},
     )
-
-
-@pytest.mark.parametrize(
-    ("metadata", "text"),
-    [
-        (None, ""),
-        ({}, "{}"),
-        ({"id": 9007199254740993}, '{"id": 9007199254740993}'),
-        ({"score": math.nan}, '{"score": NaN}'),
-        ({(1, 2): 3}, "{(1, 2): 3}"),
-        ({"n": 10**5000}, "a dict that cannot be shown"),
-    ],
-    ids=range(6),
-)
-async def test_b63_odd_metadata_can_be_shown(metadata, text):
-    state = await settled(memories())
-    for record in state.entries.records:
-        object.__setattr__(record, "metadata", metadata)
-
-    cells = [each.text() for each in walk(panes.lower(state, "entries")) if each.tag == "td"]
-    assert cells[3] == text
 
 
 # -- nothing there --------------------------------------------------------------------------------------------------

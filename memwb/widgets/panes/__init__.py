@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .conversation import conversation
 from .hits import hits
-from .lower import TABS, lower
+from .lower import TABS, listed, lower
 from .mistakes import mistakes
 from .top import top
 
-__all__ = ["TABS", "conversation", "hits", "lower", "mistakes", "top"]
+__all__ = ["TABS", "conversation", "hits", "listed", "lower", "mistakes", "top"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
-from ..._text import counted, estimate_tokens, shortened
+from ..._text import counted, estimate_tokens
 from .empty import empty
 from .hits import hit_key
-from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, as_json, block_text, cropped, earlier, frame
+from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, block_text, cropped, earlier, frame
 
 if TYPE_CHECKING:
     from ...memory import InjectionTrace
@@ -106,28 +106,18 @@ def _message(message: dict[str, Any], trace: InjectionTrace, at: int, *, last: b
     return el("div", "memwb-message", el("div", "memwb-role", message["role"]), *parts, data_key=f"i{at}")
 
 
+def listed(state: WorkbenchState) -> bool:
+    """Whether the table of entries stands below the bar; else the pane says why there is none."""
+    preview, entries = state.preview, state.entries
+    return preview is not None and not entries.problem and bool(entries.total or not preview.unwritten)
+
+
 def _entries(state: WorkbenchState, tabs: Node) -> Node:
     entries = state.entries
-    search = el(
-        "label",
-        "memwb-push",
-        "filter ",
-        el("input", "", action={"do": "where"}, value=entries.where, type="text", placeholder="text in an entry"),
-    )
+    bar = el("div", "memwb-head", tabs, *_stores(entries))
     if entries.problem:
-        bar = el("div", "memwb-head", tabs, *_stores(entries))
         return frame(bar, el("div", "memwb-empty memwb-bad", entries.problem), label="Entries")
-    bar = el("div", "memwb-head", tabs, search, el("span", "", _counts(entries)), *_stores(entries), _pager(entries))
-    if not entries.records:
-        nothing = empty(state) or el("div", "memwb-empty", f"No entry holds {entries.where!r}.")
-        return frame(bar, nothing, label="Entries")
-    return frame(bar, _table(entries), label="Entries")
-
-
-def _counts(entries: EntriesState) -> str | None:
-    found = f"{entries.total or 0:,} found" if entries.where and entries.total is not None else ""
-    chosen = f"{len(entries.selected_ids):,} selected" if entries.selected_ids else ""
-    return " · ".join(filter(None, (found, chosen)))
+    return el("div", "", bar) if listed(state) else frame(bar, empty(state), label="Entries")
 
 
 def _stores(entries: EntriesState) -> list[Node]:
@@ -137,64 +127,3 @@ def _stores(entries: EntriesState) -> list[Node]:
         el("button", "", name, action={"do": "store", "to": name}, aria_pressed=str(name == entries.store).lower())
         for name in entries.stores
     ]
-
-
-def _pager(entries: EntriesState) -> Node | None:
-    if entries.pages < 2:
-        return None
-    page, last = entries.page, entries.pages - 1
-    return el(
-        "span",
-        "memwb-calls",
-        _turn("◀", "previous page", page - 1, page > 0),
-        f"page {page + 1:,} of {entries.pages:,}",
-        _turn("▶", "next page", page + 1, page < last),
-    )
-
-
-def _turn(sign: str, label: str, to: int, possible: bool) -> Node:
-    return el(
-        "button", "", sign, action={"do": "page", "to": to}, aria_label=label, disabled=None if possible else "disabled"
-    )
-
-
-_COLUMNS = {"content": "content", "created_at": "created", "id": "id"}
-
-
-def _table(entries: EntriesState) -> Node:
-    heads = [_column(entries, key, title) for key, title in _COLUMNS.items()]
-    top = el("tr", "", *heads, el("th", "", "metadata", scope="col"))
-    return el(
-        "table", "memwb-table", el("thead", "", top), el("tbody", "", *(_record(entries, r) for r in entries.records))
-    )
-
-
-def _column(entries: EntriesState, key: str, title: str) -> Node:
-    """A heading that sorts: ascending at the first click, then descending, then the store's own order again."""
-    following = {key: f"-{key}", f"-{key}": None}
-    arrow = {key: " ▲", f"-{key}": " ▼"}.get(entries.sort or "", "")
-    ordered = {key: "ascending", f"-{key}": "descending"}.get(entries.sort or "", "none")
-    action = {"do": "sort", "to": following.get(entries.sort or "", key)}
-    return el("th", "", el("button", "", title + arrow, action=action), scope="col", aria_sort=ordered)
-
-
-def _cell(text: str, length: int, classes: str = "") -> Node:
-    """A cell of at most ``length`` characters; more of a longer text is in its tool tip."""
-    return el("td", classes, shortened(text, length), title=cropped(text, 2_000) if len(text) > length else None)
-
-
-def _record(entries: EntriesState, record: Any) -> Node:
-    created = "" if record.created_at is None else f"{record.created_at:%Y-%m-%d %H:%M}"
-    metadata = "" if record.metadata is None else as_json(record.metadata)
-    return el(
-        "tr",
-        "",
-        _cell(record.content, 300),
-        el("td", "memwb-nowrap", created),
-        _cell(str(record.id), 24, "memwb-nowrap"),
-        _cell(metadata, 120),
-        action={"do": "select", "id": record.id},
-        tabindex="0",
-        aria_selected=str(record.id in entries.selected_ids).lower(),
-        data_key=record.id,
-    )

@@ -4,7 +4,8 @@ import { button, make } from "./dom.js";
 export class Menu {
   constructor(choose) {
     this.choose = choose;
-    this.list = make("div", { class: "mwg-menu", role: "group", "aria-label": "Columns", hidden: "" });
+    // It can be focused, so that a click on a label's text leaves the focus inside and the menu open.
+    this.list = make("div", { class: "mwg-menu", role: "group", "aria-label": "Columns", tabindex: "-1", hidden: "" });
     this.button = button("Columns", "columns ▾", () => this.toggle(), { "aria-expanded": "false" });
     this.element = make("span", { class: "mwg-columns" }, this.button, this.list);
     this.element.addEventListener("keydown", (event) => {
@@ -26,6 +27,7 @@ export class Menu {
 
   show(offered, shown) {
     const focused = this.list.contains(document.activeElement) && document.activeElement.value;
+    if (focused) this.list.focus({ preventScroll: true }); // what has the focus is about to go, and the menu would close
     this.list.replaceChildren(
       ...offered.map(({ key, title }) => {
         const box = make("input", { type: "checkbox", value: key });

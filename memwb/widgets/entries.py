@@ -1,0 +1,84 @@
+"""The table of stored entries: a grid that follows the state of the entries, and changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .._dom import sendable
+from ..workbench.rows import ListRows, Rows
+from .grid import Grid
+
+if TYPE_CHECKING:
+    from ..workbench import WorkbenchState
+
+_SHARED = ("where", "sort", "selected")
+
+
+class EntriesTable:
+    """Keeps a grid and the workbench's entries in step.
+
+    What changed in the state since it was drawn last is drawn in the grid, and what changed on the page is put into the
+    state, on the notebook's loop: so neither takes back what the other has not heard of yet.
+
+    Args:
+        state: The workbench's state.
+        redraw: Draws the workbench anew, after what a person did in the table.
+
+    Attributes:
+        grid: The widget.
+    """
+
+    def __init__(self, state: WorkbenchState, redraw: Callable[[], None]) -> None:
+        self._state, self._redraw = state, redraw
+        self._rows: Rows | None = None
+        self._reads = -1  # of the state, when the grid read its rows last
+        self._known: dict[str, Any] = {"where": "", "sort": "", "selected": []}  # of the state, as it was drawn last
+        self._set: dict[str, Any] = dict(self._known)  # what the grid was given for it
+        self.grid = Grid(ListRows([]), empty="No entry is stored here yet.")
+        self.grid.layout.height = "auto"
+        self.grid.observe(self._changed, _SHARED)
+
+    def draw(self, shown: bool) -> None:
+        """Show what the state says, where that is new; a table that is not shown is read when it is shown next."""
+        entries = self._state.entries
+        rows = entries.rows if shown else None
+        if rows is None:
+            return
+        if rows is not self._rows:
+            self.grid.show(rows)
+        elif self._reads != entries.reads:
+            self.grid.refresh()
+        self._rows, self._reads = rows, entries.reads
+        for name, value in self._wanted().items():
+            if value != self._known[name]:
+                self._give(name, value)
+
+    def _wanted(self) -> dict[str, Any]:
+        entries = self._state.entries
+        return {"where": entries.where, "sort": entries.sort or "", "selected": list(entries.selected_ids)}
+
+    def _give(self, name: str, value: Any) -> None:
+        sent = [sendable(one) for one in value] if isinstance(value, list) else sendable(value)
+        self._known[name], self._set[name] = value, sent
+        setattr(self.grid, name, sent)
+
+    def _changed(self, change: dict[str, Any]) -> None:
+        name, value = change["name"], change["new"]
+        if value == self._set[name]:
+            return
+
+        async def take() -> None:
+            entries = self._state.entries
+            if value != getattr(self.grid, name):
+                return  # the page has gone on, or a cell came meanwhile
+            self._known[name] = self._set[name] = value
+            if name == "selected":
+                entries.selected_ids[:] = value
+            else:
+                entries.choose(**{name: value or None if name == "sort" else value})
+                if await entries.read():
+                    self._reads = entries.reads  # the grid reads for itself
+            self._redraw()
+
+        self._state.spawn(take)
