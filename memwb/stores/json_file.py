@@ -80,7 +80,9 @@ class TestMemoryStore(MemoryStore):
         """Build the store; no file is touched yet.
 
         Args:
-            **config: See :class:`TestMemoryStoreConfig`.
+            **config: ``name`` (required), ``path`` (default: ``~/.strands/memory/<name>.json``), ``persist=True``,
+                ``description``, ``max_search_results``, ``writable=True``, ``extraction``, ``durable=False``,
+                ``tokenizer``, ``clock``, ``new_id``; their meanings are in :class:`TestMemoryStoreConfig`.
 
         Raises:
             ConfigError: An unknown keyword, or a value that its keyword cannot take. A ValueError.

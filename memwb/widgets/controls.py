@@ -36,7 +36,11 @@ class Controls:
         self._shown = dict.fromkeys(NAMES, -1)  # the version of each text that the editor shows
         self._max_entries = ipywidgets.BoundedIntText(5, min=1, max=_MOST, description="max_entries")
         self._trigger = ipywidgets.Dropdown(options=TRIGGERS, description="trigger")
-        self._placement = ipywidgets.Dropdown(options=PLACEMENTS, description="placement")
+        self._placement = ipywidgets.Dropdown(
+            options=PLACEMENTS,
+            description="placement",
+            tooltip="Where the block lands: the Strands SDK prepends it up to 1.53 and appends it from 1.54 on",
+        )
         self._buttons = {
             name: ipywidgets.Button(description=name, tooltip=f"Edit the {name} callback") for name in NAMES
         }

@@ -141,7 +141,11 @@ class Workbench(ipywidgets.VBox):
 
     @property
     def injection(self) -> MemoryInjectionConfig | bool:
-        """The settings as they stand, for ``MemoryManager(stores, injection=...)``."""
+        """The settings as they stand, for ``MemoryManager(stores, injection=...)``, memwb's or that of the Strands SDK.
+
+        The SDK knows no ``placement``: up to 1.53 it prepends the block, from 1.54 on it appends it. A workbench that
+        was opened on an agent or a manager of the SDK shows what the installed version does.
+        """
         return self.state.injection
 
     @property
