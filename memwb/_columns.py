@@ -6,10 +6,8 @@ that is asked of their values is asked while they are in the processor's caches.
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -111,18 +109,3 @@ def _encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Let no garbage collection run: it would walk through all that is being made, again and again, and find nothing.
-
-    What is freed by its reference count is freed as ever.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

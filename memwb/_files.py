@@ -35,7 +35,7 @@ Part = bytes | bytearray | memoryview
 
 
 Target = NewType("Target", str)
-"""The absolute path of a file, with no symbolic link in it: see :func:`resolve`."""
+"""The absolute path of a file that is no symbolic link: see :func:`resolve`."""
 
 
 class Written(NamedTuple):
@@ -58,6 +58,8 @@ class FileChangedError(Exception):
 UNSEEN: Final = object()
 """For ``replace(over=)``: the caller has not looked at the old file."""
 
+_JOINED = 1 << 20  # less than this is put together in memory: one step for the system instead of several
+_HEX = frozenset("0123456789abcdef")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _guard = threading.Lock()
 _thread_locks: dict[str, threading.Lock] = {}
@@ -86,8 +88,8 @@ def expand(path: str | os.PathLike[str]) -> Path:
 
 
 def resolve(path: str | Path) -> Target:
-    """Follow symbolic links: the file that is locked and replaced is the one that they lead to."""
-    return Target(os.path.realpath(path))
+    """Follow a symbolic link in the file's place: what is locked and replaced is the file that it leads to."""
+    return Target(os.path.realpath(path) if os.path.islink(path) else str(path))
 
 
 def signature(status: os.stat_result) -> Signature:
@@ -147,10 +149,10 @@ def replace(
         if old is not None:
             mode = stat.S_IMODE(old.st_mode)
         _write_new(temporary, [data] if isinstance(data, Part) else data, mode, durable)
-        if old is not None:
+        status = os.stat(temporary)
+        if old is not None and status.st_mode != old.st_mode:  # the process's mask took something away
             os.chmod(temporary, mode)
-        sealed = _date(temporary, None if old is None else signature(old)[3])
-        written = signature(os.stat(temporary))
+        written, sealed = _dated(temporary, signature(status), None if old is None else signature(old)[3])
         if over is not UNSEEN and look(target) != over:
             raise FileChangedError(target)
         os.replace(temporary, target)
@@ -167,6 +169,8 @@ def replace(
 
 def _write_new(path: str, parts: Sequence[Part], mode: int, durable: bool) -> None:
     with FileIO(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        if len(parts) > 1 and sum(map(len, parts)) < _JOINED:
+            parts = [b"".join(parts)]
         for part in parts:
             with memoryview(part) as view:
                 done = 0
@@ -209,26 +213,27 @@ def _make_folder(folder: str) -> None:
         raise NotADirectoryError(errno.ENOTDIR, f"{folder} is no folder", folder) from error
 
 
-def _date(path: str, than: int | None) -> bool:
-    """Give a new file a time above another's; return whether it is one that no later write can have.
+def _dated(path: str, written: Signature, than: int | None) -> Written:
+    """Give a new file, as it was written, a time above another's; sealed, if it is one that no later write can have.
 
     The system dates a write with the current tick of its clock, or later. A nanosecond earlier is a time that has
     passed, unless the file system cannot keep such a time.
     """
-    written = _mtime(path)
-    if than is None or than < written - 1:
-        os.utime(path, ns=(written - 1, written - 1))
-        if _mtime(path) == written - 1:
-            return True
+    passed = written[3] - 1
+    if than is None or than < passed:
+        written = _with_mtime(path, passed)
+        if written[3] == passed:
+            return Written(written, sealed=True)
     for step in (0, 1, 10_000_000, 2_000_000_000):  # by as little as the file system can tell apart
-        if than is None or _mtime(path) > than:
+        if than is None or written[3] > than:
             break
-        os.utime(path, ns=(than + step, than + step))
-    return False
+        written = _with_mtime(path, than + step)
+    return Written(written, sealed=False)
 
 
-def _mtime(path: str) -> int:
-    return signature(os.stat(path))[3]
+def _with_mtime(path: str, mtime: int) -> Signature:
+    os.utime(path, ns=(mtime, mtime))
+    return signature(os.stat(path))
 
 
 def exclusively(target: Target, action: Callable[[], _T]) -> _T:
@@ -297,7 +302,8 @@ def _temporary_name(name: str) -> str:
 
 
 def _is_temporary(name: str, of: str) -> bool:
-    return re.fullmatch(re.escape(f".{of}.") + r"[0-9a-f]{12}\.tmp", name) is not None
+    start, middle, end = name[: len(of) + 2], name[len(of) + 2 : -4], name[-4:]
+    return start == f".{of}." and end == ".tmp" and len(middle) == 12 and _HEX.issuperset(middle)
 
 
 def _note(target: str, temporary: str) -> None:

@@ -26,12 +26,8 @@ _DIGITS_TO_0 = bytes.maketrans(b"0123456789", b"0000000000")
 # In indented JSON a bare value follows the blanks of its line or a key. null may have been NaN, and floats with an
 # exponent, or small or large enough to need one, are where the two writers differ.
 _MAY_DIFFER = re.compile(rb'\n *+(?:"(?:[^"\\]++|\\.)*+": )?+(?:null|-?(?:0\.0000|[0-9]{16,}\.|[0-9]+(?:\.[0-9]+)?e))')
-_ORJSON = (
-    orjson.OPT_INDENT_2
-    | orjson.OPT_PASSTHROUGH_DATACLASS
-    | orjson.OPT_PASSTHROUGH_DATETIME
-    | orjson.OPT_PASSTHROUGH_SUBCLASS
-)
+_ORJSON_AS_IS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+_ORJSON = orjson.OPT_INDENT_2 | _ORJSON_AS_IS
 
 _LONE_SURROGATE = "lone surrogate, which UTF-8 cannot hold"
 TOO_DEEP = "lists and objects nest too deep"
@@ -52,13 +48,17 @@ class NotJsonError(ValueError):
         super().__init__(f"{place}: {cause}" if place else cause)
 
 
-def dumps(records: list[dict[str, Any]]) -> bytes:
+def dumps(records: list[dict[str, Any]], *, texts_alone: bool = False) -> bytes:
     """Write records as ``json.dumps(records, indent=2, ensure_ascii=False)`` does, in UTF-8.
+
+    Args:
+        records: The records.
+        texts_alone: Whether all their values are texts, about which all writers agree.
 
     Raises:
         NotJsonError: A record holds what JSON cannot, or nests too deep for Python's own writer.
     """
-    data = _by_orjson(records)
+    data = _by_orjson(records, checked=texts_alone)
     if data is not None:
         return data
     return b"[\n" + b",\n".join(b"  " + _record(record).replace(b"\n", b"\n  ") for record in records) + b"\n]"
@@ -76,13 +76,13 @@ def _record(record: dict[str, Any]) -> bytes:
         raise NotJsonError("", str(error)) from error
 
 
-def _by_orjson(value: Any) -> bytes | None:
-    """Return orjson's bytes, or None where the standard library might write others."""
+def _by_orjson(value: Any, *, checked: bool = False) -> bytes | None:
+    """Return orjson's bytes, or None where the standard library might write others; ``checked``: it does not."""
     try:
         data = orjson.dumps(value, option=_ORJSON)
     except TypeError:  # integers beyond 64 bits, deep nesting, whatever is no JSON
         return None
-    return None if _MAY_DIFFER.search(data) else data
+    return data if checked or not _MAY_DIFFER.search(data) else None
 
 
 loads_plain = orjson.loads
@@ -193,8 +193,20 @@ def check_metadata(value: object, name: str = "metadata") -> dict[str, Any]:
     """
     if not isinstance(value, dict):
         raise NotJsonError(name, f"is {_named(value)}; it must be a dict of JSON values, or None")
-    checked: dict[str, Any] = _Checker(name).check(value, ())
+    checked: dict[str, Any] = _plain_copy(value) or _Checker(name).check(value, ())
     return checked
+
+
+def _plain_copy(value: dict[Any, Any]) -> dict[str, Any] | None:
+    """Return a copy where it is easily had: of plain values that nest a little and come back equal."""
+    try:
+        data = orjson.dumps(value, option=_ORJSON_AS_IS)
+    except TypeError:
+        return None
+    if data.count(b"[") + data.count(b"{") >= MAX_DEPTH:
+        return None
+    copy: dict[str, Any] = orjson.loads(data)
+    return copy if copy == value else None
 
 
 class _Checker:

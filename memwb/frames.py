@@ -26,7 +26,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from ._columns import OWN, Column, columns_of, without_collector
+from ._collector import without_collector
+from ._columns import OWN, Column, columns_of
 from .catalog import Record
 from .errors import ConfigError
 from .memory.messages import copied

@@ -8,10 +8,12 @@ import enum
 import json
 import math
 import struct
+import uuid
 from collections import OrderedDict
 from typing import Any
 
 import numpy
+import orjson
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -152,9 +154,25 @@ class Level(enum.IntEnum):
     HIGH = 3
 
 
+class Plain(enum.Enum):
+    A = 1
+
+
+class Always:
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @given(objects)
 def test_json_values_are_taken_as_they_are(metadata: dict[str, Any]) -> None:
     assert same(check_metadata(metadata), metadata)
+
+
+@pytest.mark.parametrize("value", [0, -0.0, 1.0, True, 2**64 - 1, -(2**63), 1e308, 5e-324, 1e16, "", [], {}, [[]]])
+def test_values_that_compare_equal_keep_their_types(value: Any) -> None:
+    assert same(check_metadata({"a": [value]}), {"a": [value]})
 
 
 def test_plain_types_are_what_remains_of_tuples_and_subclasses() -> None:
@@ -199,6 +217,10 @@ def itself() -> dict[str, Any]:
         ({"a": ["x\ud83d"]}, "metadata['a'][0]", "holds a lone surrogate, which UTF-8 cannot hold ('\\ud83d' at"),
         ({"x\ud83d": 1}, "metadata", "has the key 'x\\ud83d' with a lone surrogate"),
         ({"n": 10**5000}, "metadata['n']", "is an integer of more than 4,300 digits"),
+        ({"a": [uuid.UUID(int=1)]}, "metadata['a'][0]", "uuid.UUID), which JSON cannot hold"),
+        ({"a": Plain.A}, "metadata['a']", "which JSON cannot hold"),
+        ({"a": orjson.Fragment(b"[1]")}, "metadata['a']", "which JSON cannot hold"),
+        ({"a": Always()}, "metadata['a']", "which JSON cannot hold"),
         (itself(), "metadata['a'][0]['b']", "contains itself"),
         (nested(MAX_DEPTH + 1), "metadata['a']['a']['a']", "nests deeper than 100 levels"),
         (nested(5000), "metadata['a']['a']['a']", "nests deeper than 100 levels"),

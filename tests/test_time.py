@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -64,7 +65,11 @@ def test_what_is_no_time_is_refused_by_name(text: str) -> None:
 
 def test_the_time_is_aware_and_ids_differ() -> None:
     assert abs(datetime.now(UTC) - now()) < timedelta(minutes=1)
-    assert len({new_id() for _ in range(100)}) == 100
+    ids = {new_id() for _ in range(100)}
+    assert len(ids) == 100
+    assert {(str(uuid.UUID(id)), uuid.UUID(id).version, uuid.UUID(id).variant) for id in ids} == {
+        (id, 4, uuid.RFC_4122) for id in ids
+    }
 
 
 def test_other_sources_hold_for_a_block_and_not_after_it() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .. import _json
@@ -12,10 +12,15 @@ from .._time import Clock, IdFactory, parse_stamp, stamp
 from ..catalog import Record
 from ..errors import ConfigError, DuplicateEntryError
 from ..memory.settings import refuse_unknown
-from ._records import PREFIX, Contents, next_time
+from ._records import PREFIX, Contents
 from ._table import RawRecord
 
 ITEM_KEYS = ("content", "metadata", "id", "createdAt")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_END = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND  # somebody may write it: there is no time after it
+_ITEM_KEYS = frozenset(ITEM_KEYS)
 
 
 @dataclass
@@ -34,8 +39,17 @@ class TestMemoryAddResult:
     deduplicated: bool = False
 
 
-def checked_text(value: Any, name: str = "content") -> str:
-    """Return a text that a store takes, else raise :class:`ConfigError`: not blank, no lone surrogates."""
+def checked_text(value: Any, name: str = "content", where: str = "") -> str:
+    """Return a text that a store takes, else raise :class:`ConfigError`: not blank, no lone surrogates.
+
+    Args:
+        value: The text.
+        name: What errors call it.
+        where: What errors begin with, such as ``item 2: ``.
+    """
+    if type(value) is str and value.isascii() and value.strip():
+        return value
+    name = where + name
     if not isinstance(value, str):
         raise ConfigError(
             f"{PREFIX}{name} must be a text, not {type(value).__name__} {value!r:.80}.", key=name, value=value
@@ -53,28 +67,34 @@ def checked_text(value: Any, name: str = "content") -> str:
     return str.__str__(value)
 
 
-def checked_metadata(value: Any, name: str = "metadata") -> dict[str, Any] | None:
+def checked_metadata(value: Any, where: str = "") -> dict[str, Any] | None:
     """Return a copy of metadata that JSON can hold, else raise :class:`ConfigError` naming the key."""
     if value is None:
         return None
     try:
-        return _json.check_metadata(value, name)
+        return _json.check_metadata(value)
     except _json.NotJsonError as error:
-        message = f"{PREFIX}{error.place} {error.cause}. Nothing was written."
-        raise ConfigError(message, key=error.place, value=value) from None
+        place = where + error.place
+        raise ConfigError(f"{PREFIX}{place} {error.cause}. Nothing was written.", key=place, value=value) from None
 
 
-@dataclass
-class Draft:
-    """A checked entry that has no place among the records yet."""
+def draft(content: Any, metadata: Any = None, id: Any = None, time: Any = None, where: str = "") -> RawRecord:
+    """Check what shall become a record; its id and createdAt are None where they are still to be given.
 
-    content: str
-    metadata: dict[str, Any] | None = None
-    id: str | None = None
-    created_at: str | None = None
+    Raises:
+        ConfigError: It cannot be stored.
+    """
+    record: RawRecord = {
+        "id": None if id is None else checked_text(id, "id", where),
+        "content": checked_text(content, "content", where),
+        "createdAt": None if time is None else _checked_time(time, f"{where}createdAt"),
+    }
+    if metadata is not None:
+        record["metadata"] = checked_metadata(metadata, where)
+    return record
 
 
-def drafts(items: Iterable[Any]) -> list[Draft]:
+def drafts(items: Iterable[Any]) -> list[RawRecord]:
     """Check the items of a bulk write; errors count them from 1."""
     if isinstance(items, str | bytes | Mapping):
         raise ConfigError(
@@ -83,27 +103,21 @@ def drafts(items: Iterable[Any]) -> list[Draft]:
     return [_draft(item, f"item {number}: ") for number, item in enumerate(items, 1)]
 
 
-def _draft(item: Any, where: str) -> Draft:
+def _draft(item: Any, where: str) -> RawRecord:
+    if isinstance(item, str):
+        return draft(item, where=where)
     if isinstance(item, Record):
-        item = {"content": item.content, "metadata": item.metadata, "id": item.id, "createdAt": item.created_at}
-    elif isinstance(item, str):
-        item = {"content": item}
-    elif not isinstance(item, Mapping):
+        return draft(item.content, item.metadata, item.id, item.created_at, where)
+    if not isinstance(item, Mapping):
         kind = type(item).__name__
         raise ConfigError(f"{PREFIX}{where}must be a text or a dict, not {kind} {item!r:.80}.", value=item)
-    refuse_unknown(item, ITEM_KEYS, f"{PREFIX}{where}an item")
-    id = item.get("id")
-    return Draft(
-        content=checked_text(item.get("content"), f"{where}content"),
-        metadata=checked_metadata(item.get("metadata"), f"{where}metadata"),
-        id=None if id is None else checked_text(id, f"{where}id"),
-        created_at=_checked_time(item.get("createdAt"), f"{where}createdAt"),
-    )
+    if not item.keys() <= _ITEM_KEYS:
+        refuse_unknown(item, ITEM_KEYS, f"{PREFIX}{where}an item")
+    get = item.get
+    return draft(get("content"), get("metadata"), get("id"), get("createdAt"), where)
 
 
-def _checked_time(value: Any, name: str) -> str | None:
-    if value is None:
-        return None
+def _checked_time(value: Any, name: str) -> str:
     try:
         if isinstance(value, datetime):
             return stamp(value)
@@ -137,22 +151,14 @@ class Sources:
         """Return an id, new as far as its source knows."""
         return checked_text(self._new_id(), "new_id()")
 
-    def id(self, taken: Container[str], tries: int, where: str) -> str:
-        """Return a new id; for one that is taken, as after the restart of a counter, the source is asked again."""
-        for _ in range(tries):
-            id = self.any_id()
-            if id not in taken:
-                return id
-        raise DuplicateEntryError(id, where)
-
 
 def new_records(
-    entries: Sequence[Draft], contents: Contents, sources: Sources, where: str, *, deduplicate: bool = True
+    entries: Sequence[RawRecord], contents: Contents, sources: Sources, where: str, *, deduplicate: bool = True
 ) -> tuple[list[TestMemoryAddResult], list[RawRecord]]:
     """Give entries their ids and times, as if each were added after the one before it.
 
     Args:
-        entries: What to add.
+        entries: What to add, as :func:`draft` gives it.
         contents: What the store holds so far.
         sources: Where new ids and times come from.
         where: What errors call the store.
@@ -169,16 +175,18 @@ def new_records(
     results: list[TestMemoryAddResult] = []
     records: list[RawRecord] = []
     for entry in entries:
-        text = entry.content.strip()
-        known = texts.get(text, _holder(text, contents)) if deduplicate else None
-        if known is not None:
-            results.append(TestMemoryAddResult(known, deduplicated=True))
-            continue
-        id = entry.id or taken.new(sources)
+        text = entry["content"].strip()
+        if deduplicate:
+            held = texts.get(text)
+            held = _holder(text, contents) if held is None else held
+            if held is not None:
+                results.append(TestMemoryAddResult(held, deduplicated=True))
+                continue
+        record = dict(entry)
+        id = record["id"]
+        if id is None:
+            id = record["id"] = taken.new(sources)
         texts[text] = id
-        record: RawRecord = {"id": id, "content": entry.content, "createdAt": entry.created_at}
-        if entry.metadata is not None:
-            record["metadata"] = entry.metadata
         records.append(record)
         results.append(TestMemoryAddResult(id))
     if any(record["createdAt"] is None for record in records):
@@ -189,28 +197,36 @@ def new_records(
 class _Taken:
     """The ids that a new record cannot have: those of the records and those that the entries bring along."""
 
-    def __init__(self, entries: Sequence[Draft], contents: Contents, where: str) -> None:
+    def __init__(self, entries: Sequence[RawRecord], contents: Contents, where: str) -> None:
         self._contents, self._where = contents, where
         self._own: set[str] = set()
         for entry in entries:
-            if entry.id is not None:
-                if entry.id in self:
-                    raise DuplicateEntryError(entry.id, where)
-                self._own.add(entry.id)
+            if (id := entry["id"]) is not None:
+                if id in self:
+                    raise DuplicateEntryError(id, where)
+                self._own.add(id)
 
     def __contains__(self, id: object) -> bool:
-        return id in self._own or (isinstance(id, str) and self._contents.place_of_id(id) is not None)
+        return id in self._own or self._contents.place_of_id(str(id)) is not None
 
     def new(self, sources: Sources) -> str:
-        """Return a new id, taken from now on."""
-        id = sources.id(self, len(self._contents) + len(self._own) + 1, self._where)
-        self._own.add(id)
-        return id
+        """Return a new id, taken from now on; for a taken one, as after the restart of a counter, another is asked for.
+
+        Raises:
+            DuplicateEntryError: The source gives nothing but ids that are taken.
+        """
+        id = ""
+        for _ in range(len(self._contents) + len(self._own) + 1):
+            id = sources.any_id()
+            if id not in self:
+                self._own.add(id)
+                return id
+        raise DuplicateEntryError(id, self._where)
 
 
-def known(entry: Draft, contents: Contents) -> TestMemoryAddResult | None:
+def known(entry: RawRecord, contents: Contents) -> TestMemoryAddResult | None:
     """Return the result for an entry whose text the contents hold already."""
-    id = _holder(entry.content.strip(), contents)
+    id = _holder(entry["content"].strip(), contents)
     return None if id is None else TestMemoryAddResult(id, deduplicated=True)
 
 
@@ -220,14 +236,23 @@ def _holder(text: str, contents: Contents) -> str | None:
 
 
 def _give_times(records: list[RawRecord], latest: datetime | None, sources: Sources) -> None:
-    """Date the records that have no time yet: rising, later than all before them, the last one now if possible."""
-    to_come = sum(record["createdAt"] is None for record in records)
-    now = sources.now()
+    """Date the records that have no time yet: a millisecond apart and ending at now, but later than all before them."""
+    last = None if latest is None else _milliseconds(latest)
+    time = _milliseconds(sources.now()) - sum(record["createdAt"] is None for record in records)
+    second, text = None, ""
     for record in records:
-        if record["createdAt"] is None:
-            to_come -= 1
-            time = next_time(latest, now, to_come)
-            record["createdAt"] = stamp(time)
-        else:
-            time = parse_stamp(record["createdAt"])
-        latest = time if latest is None else max(latest, time)
+        if record["createdAt"] is not None:
+            given = _milliseconds(parse_stamp(record["createdAt"]))
+            last = given if last is None else max(last, given)
+            continue
+        time += 1
+        last = time if last is None or time > last else min(last + 1, _END)
+        if second != last // 1000:
+            second = last // 1000
+            text = stamp(_EPOCH + timedelta(seconds=second))[: -len("000Z")]
+        record["createdAt"] = f"{text}{last % 1000:03}Z"
+
+
+def _milliseconds(time: datetime) -> int:
+    """Return how many whole milliseconds a time is after the start of 1970."""
+    return (time - _EPOCH) // _MILLISECOND

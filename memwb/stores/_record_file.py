@@ -58,6 +58,11 @@ class RecordFile:
         """
         return self._looked().contents
 
+    @property
+    def last(self) -> Contents:
+        """What the last look found; others may have written since."""
+        return self._seen.contents
+
     def change(self, edit: Edit[_T]) -> _T:
         """Change the contents while no other thread, store or process that uses memwb does; return the edit's result.
 
@@ -165,6 +170,11 @@ class RecordList:
 
     def contents(self) -> Contents:
         """Return what is held."""
+        return self._contents
+
+    @property
+    def last(self) -> Contents:
+        """What is held."""
         return self._contents
 
     def change(self, edit: Edit[_T]) -> _T:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 from array import array
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from .. import _json
+from .._collector import without_collector
 from .._time import parse_stamp
 from ..catalog import Record
 from ..errors import DamagedFileError
@@ -23,7 +23,7 @@ _ADVICE = (
     "with an empty store."
 )
 
-_MILLISECOND = timedelta(milliseconds=1)
+_TEXTS = len(("id", "content", "createdAt"))
 
 
 class Contents:
@@ -142,11 +142,11 @@ class Contents:
         """Return contents with more records at the end."""
         if not records:
             return self
-        text = _json.dumps(list(records))
+        text = _json.dumps(list(records), texts_alone=all(len(record) == _TEXTS for record in records))
         new = self._with(text, _columns(records), exact=_json.is_plain(text), checked=True)
-        if "latest" in self.__dict__:
-            times = (self.latest, *(_time_of(record["createdAt"]) for record in records))
-            new.__dict__["latest"] = max((time for time in times if time is not None), default=None)
+        if "latest" in self.__dict__ and len(records) == 1:  # of many, it is faster found when it is asked for
+            times = (self.latest, _time_of(records[0]["createdAt"]))
+            new.__dict__["latest"] = max(filter(None, times), default=None)
         return new
 
     def grown_to(self, data: bytes) -> Contents | None:
@@ -222,13 +222,8 @@ def parse(data: bytes, path: Path) -> Contents:
 def _checked(data: bytes, path: Path) -> list[RawRecord]:
     if data in (b"", b"\xef\xbb\xbf"):
         return []
-    collecting = gc.isenabled()
-    gc.disable()  # it would go through all these new objects over and over, and find nothing
-    try:
+    with without_collector():
         value = _json.loads(data)
-    finally:
-        if collecting:
-            gc.enable()
     if not isinstance(value, list):
         raise damaged(path, "", f"expected a JSON array of records, found {_kind(value)}")
     for number, record in enumerate(value, 1):
@@ -274,25 +269,3 @@ def as_record(record: RawRecord, store: str) -> Record:
     """Return a record for a person to browse, taking over its metadata."""
     created_at = _time_of(record["createdAt"])
     return Record(record["id"], record["content"], created_at, store=store, metadata=record.get("metadata"))
-
-
-def next_time(latest: datetime | None, now: datetime, still_to_come: int = 0) -> datetime:
-    """Return the time of a new record: now, or a millisecond after the latest one where now is not later than that.
-
-    Args:
-        latest: The store's latest time so far.
-        now: The current time.
-        still_to_come: How many more records the same call makes; they, too, should end at now.
-    """
-    wanted = _whole_millisecond(now) - still_to_come * _MILLISECOND
-    if latest is None or wanted > latest:
-        return wanted
-    try:
-        return _whole_millisecond(latest) + _MILLISECOND
-    except OverflowError:  # somebody has written the last moment of the year 9999: there is none after it
-        return latest
-
-
-def _whole_millisecond(time: datetime) -> datetime:
-    time = time.astimezone(UTC)
-    return time.replace(microsecond=time.microsecond // 1000 * 1000)

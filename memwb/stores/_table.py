@@ -113,10 +113,13 @@ class Table:
             exact: Whether the plain reader reads them exactly.
             checked: Whether they are written as this program writes them.
         """
-        if not isinstance(self.text, bytearray):
-            self.text = bytearray(memoryview(self.text)[: self.ends[-1]]) if self.ends else bytearray()
-        size, start = len(self.ends), len(self.text)
-        self.text += b"," + text[1 : -len(_TAIL)] if start else text[: -len(_TAIL)]
+        size, start = len(self.ends), self.ends[-1] if self.ends else 0
+        if not size:
+            self.text = text
+        else:
+            if not isinstance(self.text, bytearray):
+                self.text = bytearray(memoryview(self.text)[:start])
+            self.text += b"," + text[1 : -len(_TAIL)]
         if not exact:
             self.read = _json.loads
         for column, more in zip((self.contents, self.ids, self.times), columns, strict=True):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
 from .. import _time
+from .._collector import without_collector
 from .._json import NotJsonError
 from ..catalog import Record
 from ..errors import ConfigError
@@ -17,7 +18,7 @@ from ..ranking import Index, Tokenizer, tokenize
 from ._config import TestMemoryStoreConfig, check_config, checked_path, file_of
 from ._edits import Change, check_content, check_number, found, place_of
 from ._finder import Finder
-from ._items import Draft, Sources, TestMemoryAddResult, checked_metadata, checked_text, drafts, known, new_records
+from ._items import Sources, TestMemoryAddResult, draft, drafts, known, new_records
 from ._listing import folded_where, matching, ordered, sort_key
 from ._record_file import RecordFile, RecordList, writable
 from ._records import PREFIX, Contents, as_record, damaged
@@ -122,8 +123,9 @@ class TestMemoryStore(MemoryStore):
                 raise ConfigError(f"{PREFIX}from_records makes a store in memory; it takes no {key!r}.", key=key)
         config["persist"] = False
         store = cls(**config)
-        _, new = new_records(drafts(records), Contents(), store._sources, store._where, deduplicate=False)
-        store._records.change(lambda nothing: (None, nothing.extended(new)))
+        with without_collector():
+            _, new = new_records(drafts(records), Contents(), store._sources, store._where, deduplicate=False)
+            store._records.change(lambda nothing: (None, nothing.extended(new)))
         return store
 
     def __repr__(self) -> str:
@@ -182,8 +184,10 @@ class TestMemoryStore(MemoryStore):
             OSError: The file cannot be written. Nothing was stored.
         """
         self._require_writable("add")
-        entry = Draft(checked_text(content), checked_metadata(metadata))
-        return known(entry, self._records.contents()) or self._write([entry])[0]
+        entry = draft(content, metadata)
+        if known(entry, self._records.last) and (result := known(entry, self._records.contents())):
+            return result  # without the lock: the file holds it now
+        return self._write([entry])[0]
 
     async def add_many(self, items: Iterable[str | BulkItem | Record]) -> list[TestMemoryAddResult]:
         """Store many texts in one write: all of them or, when one is refused, none.
@@ -204,8 +208,9 @@ class TestMemoryStore(MemoryStore):
             OSError: As for :meth:`add`.
         """
         self._require_writable("add_many")
-        entries = drafts(items)
-        return self._write(entries) if entries else []
+        with without_collector():
+            entries = drafts(items)
+            return self._write(entries) if entries else []
 
     async def update(
         self, id: str, content: str | None = None, metadata: Metadata | None = None, *, number: int | None = None
@@ -365,7 +370,7 @@ class TestMemoryStore(MemoryStore):
             message = f"{PREFIX}the store {self.name!r} is not writable. Build it with writable=True to use {method}()."
             raise ConfigError(message, key="writable", value=self.writable)
 
-    def _write(self, entries: list[Draft]) -> list[TestMemoryAddResult]:
+    def _write(self, entries: list[RawRecord]) -> list[TestMemoryAddResult]:
         def add(contents: Contents) -> tuple[list[TestMemoryAddResult], Contents | None]:
             results, new = new_records(entries, contents, self._sources, self._where)
             return results, writable(contents, self.path).extended(new) if new else None

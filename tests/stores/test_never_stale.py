@@ -133,15 +133,15 @@ async def test_what_a_foreign_program_writes_during_an_add_is_not_lost(
     """Up to the moment of the replacement: what it writes between that and the look before it is."""
     store = file.store()
     await store.add("green tea")
-    date = _files._date
+    dated = _files._dated
     foreign = iter(["one", "two"])
 
-    def meanwhile(*args: Any) -> bool:
+    def meanwhile(*args: Any) -> _files.Written:
         if (text := next(foreign, None)) is not None:
             file.write(json.dumps([*file.records(), {**record(text), "id": text}]))
-        return date(*args)
+        return dated(*args)
 
-    monkeypatch.setattr(_files, "_date", meanwhile)
+    monkeypatch.setattr(_files, "_dated", meanwhile)
     result = await store.add("black tea")
     assert file.contents() == ["green tea", "one", "two", "black tea"]
     assert file.records()[-1]["id"] == result.id
@@ -153,16 +153,16 @@ async def test_a_program_that_never_stops_writing_makes_the_add_fail_in_words(
 ) -> None:
     store = file.store()
     await store.add("green tea")
-    date = _files._date
+    dated = _files._dated
     count = 0
 
-    def meanwhile(*args: Any) -> bool:
+    def meanwhile(*args: Any) -> _files.Written:
         nonlocal count
         count += 1
         file.write(json.dumps([record(f"foreign {count}")]))
-        return date(*args)
+        return dated(*args)
 
-    monkeypatch.setattr(_files, "_date", meanwhile)
+    monkeypatch.setattr(_files, "_dated", meanwhile)
     with pytest.raises(OSError, match=r"could not write .*notes\.json: another program.* keeps changing it") as caught:
         await store.add("black tea")
     assert caught.value.__dict__["path"] == file.path

@@ -271,7 +271,7 @@ async def test_an_interrupted_write_leaves_the_file_whole_and_the_store_usable(
 ) -> None:
     store = file.store()
     await store.add("tea")
-    for moment in ("replace", "stat", "chmod"):
+    for moment in ("replace", "stat", "utime"):
         original = getattr(os, moment)
 
         def interrupt(*args: Any, original: Any = original, **kwargs: Any) -> None:
