@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .._text import counted, cropped, estimate_tokens, quoted, visible, xml_forbidden
+from ..ranking import STOP_WORDS, STOP_WORDS_NAME
 from .trace import Hit, Note
 
 if TYPE_CHECKING:
@@ -23,18 +24,17 @@ def stop_words_only(hit: Hit) -> bool:
 
     Only a hit whose score is the number of its matched tokens is lexical; what a semantic store returns is not judged.
     """
-    from ..ranking import STOP_WORDS
-
     return bool(hit.matched) and hit.score == len(hit.matched) and STOP_WORDS.issuperset(hit.matched)
 
 
 def notes_of(trace: InjectionTrace, host_placement: str | None = None) -> tuple[Note, ...]:
     """Return the notes of a trace, the most telling first."""
+    several = len(trace.answers) > 1
     notes = [
         *_failed_stores(trace),
         *_stop_words(trace),
-        *_starved(trace),
-        *_duplicates(trace),
+        *(_starved(trace) if several else ()),
+        *(_duplicates(trace) if several else ()),
         *_block(trace),
         *_slow_stores(trace),
         *_placement(trace, host_placement),
@@ -58,8 +58,6 @@ def _slow_stores(trace: InjectionTrace) -> Iterator[Note]:
 
 
 def _stop_words(trace: InjectionTrace) -> Iterator[Note]:
-    from ..ranking import STOP_WORDS_NAME
-
     kept = [hit for hit in trace.hits if hit.kept]
     noise = tuple(hit for hit in kept if stop_words_only(hit))
     if noise:

@@ -293,6 +293,10 @@ def tokenizer_of(store: Any) -> Any:
 
 def in_order(tokens: Iterable[str], query: str) -> tuple[str, ...]:
     """Return tokens in the order in which the query holds them."""
+    tokens = set(tokens)
+    plain = [word for word in dict.fromkeys(re.findall(r"\w+", query.lower())) if word in tokens]
+    if len(plain) == len(tokens):  # as with the documented tokenizer
+        return tuple(plain)
     words: dict[str, int] = {}
     for word in re.finditer(r"\w+", query):
         words.setdefault(word.group().lower(), word.start())
