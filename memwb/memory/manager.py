@@ -368,9 +368,9 @@ def _check_shape(store: Any) -> None:
             key="stores",
             value=store,
         )
-    if not isinstance(store.name, str) or not store.name.strip():
+    if not isinstance(store.name, str):
         raise ConfigError(
-            f"MemoryManager: a {type(store).__name__} has the name {store.name!r}; a name is a text that is not blank.",
+            f"MemoryManager: a {type(store).__name__} has the name {store.name!r}; a name is a text.",
             key="name",
             value=store.name,
         )

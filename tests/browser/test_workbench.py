@@ -443,5 +443,6 @@ def test_it_is_of_a_fixed_height_and_nothing_sticks_out(bench, width):
         }"""
     )
     assert beside == []
-    left, right = (wb.root.locator(f".memwb-{side}").bounding_box() for side in ("left", "right"))
-    assert (left["x"] < right["x"]) == (inside["width"] >= 900)
+    talk, hits, settings = (wb.root.locator(f".memwb-{pane}").bounding_box() for pane in ("talk", "hits", "settings"))
+    assert (talk["x"] < hits["x"]) == (inside["width"] >= 900)
+    assert settings["y"] + settings["height"] <= inside["y"] + inside["height"]  # in sight without scrolling
