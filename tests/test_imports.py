@@ -9,6 +9,7 @@ from importlib import import_module, metadata
 import pytest
 
 import memwb
+import memwb.memory
 
 REPORT = """
 import sys
@@ -31,6 +32,16 @@ def test_memory_loads_the_standard_library_and_orjson_alone():
 
     assert loaded - set(sys.stdlib_module_names) <= {"memwb", "orjson"}
     assert loaded & {"asyncio", "pandas", "ipywidgets", "IPython", "http", "concurrent"} == set()
+
+
+def test_memory_offers_what_explains_an_injection_and_loads_it_when_it_is_first_used():
+    loaded_by(
+        "import memwb.memory; assert set(memwb.memory.__all__) <= set(dir(memwb.memory)); "
+        "assert 'memwb.memory.explain' not in sys.modules; "
+        "assert memwb.memory.Explanation is __import__('memwb.memory.explain', fromlist=['x']).Explanation"
+    )
+    with pytest.raises(AttributeError, match=r"module 'memwb.memory' has no attribute 'Explanaton'"):
+        memwb.memory.Explanaton  # noqa: B018 - reading it is what is tested
 
 
 def test_memwb_itself_loads_nothing_but_the_standard_library():

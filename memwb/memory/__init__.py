@@ -7,11 +7,12 @@ A program written against the SDK's documents runs on these names after its impo
 from __future__ import annotations
 
 import logging
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from .._text import estimate_tokens
 from ..errors import AggregateMemoryError
 from .events import AfterInvocation, BeforeModelCall, MessageAdded
-from .explain import Explanation, Ranking, Suggestion, ranking_of
 from .extraction.triggers import IntervalTrigger, InvocationTrigger
 from .extraction.types import (
     ExtractionConfig,
@@ -52,6 +53,9 @@ from .types import (
     Placement,
     SearchOptions,
 )
+
+if TYPE_CHECKING:
+    from .explain import Explanation, Ranking, Suggestion, ranking_of
 
 __all__ = [
     "AddMessagesContext",
@@ -109,3 +113,18 @@ __all__ = [
 
 # A library stays silent unless its user asks: without this, Python prints warnings of unconfigured loggers.
 logging.getLogger("memwb").addHandler(logging.NullHandler())
+
+_EXPLAINING = ("Explanation", "Ranking", "Suggestion", "ranking_of")
+
+
+def __getattr__(name: str) -> object:
+    """Load what explains an injection at its first use (PEP 562): an agent never needs it."""
+    if name not in _EXPLAINING:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    value: object = getattr(import_module(".explain", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
