@@ -108,4 +108,7 @@ def el(
 ) -> Node:
     """Make an element; None children and None attributes are left out; ``aria_label=`` becomes ``aria-label``."""
     named = attributes and {key.replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
-    return Node(tag, classes, tuple([child for child in children if child is not None]), named, action)
+    kept: tuple[Any, ...] = children
+    if len(kept) != 1 or kept[0] is None:  # most elements hold one text
+        kept = tuple([child for child in kept if child is not None])
+    return Node(tag, classes, kept, named, action)
