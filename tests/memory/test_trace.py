@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from memwb._text import visible
 from memwb.errors import ConfigError
-from memwb.memory import InjectionTrace, MemoryEntry, MemoryManager
+from memwb.memory import Hit, InjectionTrace, MemoryEntry, MemoryManager
 from tests.memory.stores import BareStore, FailingStore, ListedStore, WordStore, assistant, user
 from tests.test_dom import Reader
 
@@ -55,6 +56,14 @@ class TestReprs:
             "Hit('work' rank 1, score 1, cut by max_entries: 'tea')",
         ]
         assert repr((await traced(BareStore("vectors", "tea"))).hits[0]) == "Hit('vectors' rank 1, kept: 'tea')"
+
+    async def test_a_traces_hits_are_hits_like_any_other(self) -> None:
+        trace = await traced(WordStore("home", "green tea"), WordStore("work", "tea"), injection={"max_entries": 1})
+        kept = Hit("home", 1, 1, "a", MemoryEntry("green tea", "home", {"_relevanceScore": 1}), ("tea",), True)
+        cut = Hit("work", 1, 1, "a", MemoryEntry("tea", "work", {"_relevanceScore": 1}), ("tea",), False, "max_entries")
+        assert trace.hits == (kept, cut)
+        assert list(map(asdict, trace.hits)) == [asdict(kept), asdict(cut)]
+        assert replace(trace.hits[1], kept=True, cut_by=None) == replace(cut, kept=True, cut_by=None)
 
     async def test_no_repr_shows_an_address_or_a_time(self) -> None:
         def own(context: Any) -> str:
