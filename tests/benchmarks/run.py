@@ -250,7 +250,8 @@ def main() -> int:
     parser.add_argument("--peer", action="append", default=[], metavar="PYTHON", help=(
         "an interpreter with strands-agents, instead of an environment made for it; 1.48.0 first"))  # fmt: skip
     parser.add_argument("--rounds", type=int, default=0, help="how often each side is measured (default 3)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write the table between {table.BEGIN} marks")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help=(
+        f"write the rows with a limit between the marks {table.BEGIN} and {table.END}"))  # fmt: skip
     given = parser.parse_args()
     peers = given.peer or made_environments(given.folder)
     rounds = given.rounds or (1 if given.quick else 3)
@@ -260,7 +261,8 @@ def main() -> int:
     note = about(runner, peers)
     print(table.plain(benchmark.rows), note, sep="\n\n")
     if given.markdown:
-        table.write(given.markdown, f"{table.markdown(benchmark.rows)}\n\n{note}")
+        bound = [row for row in benchmark.rows if row.must]
+        table.write(given.markdown, f"{table.markdown(bound)}\n\n{note}")
     return 0
 
 
