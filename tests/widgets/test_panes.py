@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
@@ -555,3 +556,12 @@ async def test_a_store_that_fails_only_when_it_is_asked_for_more_keeps_its_hits_
         panes.hits(state)
     )
     assert read(panes.top(state)).splitlines()[0].startswith("✓ 1 of 1 hit arrived")
+
+
+async def test_the_agent_and_its_state_are_shown_folded_and_each_stage_tells_its_time():
+    state = await settled(memories())
+    state.source.agent, state.source.state = type("Helper", (), {"name": "helper"})(), {"visits": 3}
+
+    assert 'state and agent\nhelper {"visits": 3}' in read(panes.conversation(state))
+    stages = [node for node in walk(panes.top(state)) if node.classes == "memwb-stage"]
+    assert [re.search(r" \(\d+\.\d ms\)$", node.attributes["title"]) is not None for node in stages] == [True] * 5

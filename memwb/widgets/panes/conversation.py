@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..._dom import Node, el
 from ..._text import counted, shortened
 from ...memory.messages import has_tool_result, latest_index
-from .parts import FOLDED_CHARACTERS, SHOWN_MESSAGES, block_text, cropped, earlier, frame, head
+from .parts import FOLDED_CHARACTERS, SHOWN_MESSAGES, as_json, block_text, cropped, earlier, frame, head
 
 if TYPE_CHECKING:
     from ...workbench import WorkbenchState
@@ -27,7 +27,18 @@ def conversation(state: WorkbenchState) -> Node:
     ]
     later = counted(state.left_out, "later message") if state.left_out else None
     bar = head("Conversation", el("span", "memwb-push", f"{later} not shown to the model") if later else None)
-    return frame(bar, earlier(seen), *rows, _ask() if now is None else None, label="Conversation")
+    ask = _ask() if now is None else None
+    return frame(bar, _agent(state), earlier(seen), *rows, ask, label="Conversation")
+
+
+def _agent(state: WorkbenchState) -> Node | None:
+    """Show, folded, what a trigger predicate sees beside the messages: the agent and its state."""
+    agent = state.source.agent
+    if agent is None:
+        return None
+    name = str(getattr(agent, "name", None) or type(agent).__name__)
+    shown = cropped(as_json(state.source.state))
+    return el("details", "memwb-message", el("summary", "", "state and agent"), el("pre", "", f"{name}\n{shown}"))
 
 
 def _ask() -> Node:

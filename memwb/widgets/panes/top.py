@@ -137,7 +137,7 @@ def _stage(stage: Stage, state: WorkbenchState, preview: Preview) -> Node:
         " ",
         el("span", kind, mark),
         f" {detail}" if detail else None,
-        title=title,
+        title=title if stage.status == "not reached" else f"{title} ({1000 * stage.seconds:.1f} ms)",
         aria_label=title,
     )
 
