@@ -21,7 +21,7 @@ import orjson
 MAX_DEPTH = 100
 """How deep lists and dicts may nest in metadata, the metadata itself counted."""
 
-_BLOCK = 1 << 18
+_BLOCK = 1 << 15
 _DIGITS_TO_0 = bytes.maketrans(b"0123456789", b"0000000000")
 # In indented JSON a bare value follows the blanks of its line or a key. null may have been NaN, and floats with an
 # exponent, or small or large enough to need one, are where the two writers differ.

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import islice
-from operator import lt
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
+from itertools import islice, repeat
+from operator import contains, lt
+from typing import TYPE_CHECKING, Any
 
 _DENSE = 256
 """A token that more than one in so many documents has gets its set as bits from the start."""
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     _Posting = int | array[int]  # bits of a set; ~rank, which is below 0, for a set of one; the ranks of a small set
 
 _BIT = tuple(1 << bit for bit in range(8))
+_TO_DIGITS = b"01" + bytes(254)
 _BITS_OF_BYTE = tuple(tuple(bit for bit in range(7, -1, -1) if byte >> bit & 1) for byte in range(256))
 
 
@@ -39,34 +40,44 @@ class Index:
         documents: How many there are.
     """
 
-    def __init__(
-        self, postings: Mapping[Hashable, Sequence[int]], documents: int, order: array[int] | None, newest: str
-    ) -> None:
-        """Take each token's documents as rising ranks; most callers want :meth:`build`.
-
-        Args:
-            postings: The ranks of the documents that have each token.
-            documents: How many documents there are.
-            order: As :func:`order_of` gives it.
-            newest: The latest time.
-        """
-        self.documents = documents
-        self._ranks = documents  # with those that have no document any more
-        self._order = order
-        self._newest = newest
-        self._base: dict[Hashable, _Posting] = {token: self._posting(ranks) for token, ranks in postings.items()}
+    def __init__(self, times: Sequence[str]) -> None:
+        """Make an index over documents without tokens, of these times; see :meth:`build` and :meth:`of_some`."""
+        self.documents = len(times)
+        self._ranks = len(times)  # with those that have no document any more
+        self._order = order_of(times)
+        self._newest = max(times, default="")
+        self._base: dict[Hashable, _Posting] = {}
         self._over: dict[Hashable, _Posting] = {}  # what differs from the base, which indexes share
         self._ready: dict[Hashable, tuple[array[int], int]] = {}
 
     @classmethod
     def build(cls, tokens_of: Callable[[int], Iterable[Hashable]], times: Sequence[str]) -> Index:
         """Index the documents of these times; ``tokens_of`` gives the tokens of the one at a place."""
-        order = order_of(times)
+        new = cls(times)
         postings: defaultdict[Hashable, list[int]] = defaultdict(list)
-        for rank, place in enumerate(range(len(times)) if order is None else order):
+        for rank, place in enumerate(range(len(times)) if new._order is None else new._order):
             for token in set(tokens_of(place)):
                 postings[token].append(rank)
-        return cls(postings, len(times), order, max(times, default=""))
+        new._base = {token: new._posting(ranks) for token, ranks in postings.items()}
+        return new
+
+    @classmethod
+    def of_some(
+        cls, wanted: Mapping[Hashable, Any], documents: Sequence[Container[Any]], times: Sequence[str]
+    ) -> Index:
+        """Index documents of these times for a few tokens alone.
+
+        Args:
+            wanted: The tokens, with what a document contains if it has the token.
+            documents: The documents.
+            times: Their times.
+        """
+        new = cls(times)
+        if new._order is not None:
+            documents = [documents[place] for place in new._order]
+        if documents:
+            new._base = {token: _bits_where(documents, what) for token, what in wanted.items()}
+        return new
 
     def top(self, tokens: Iterable[Hashable], limit: int) -> list[tuple[int, int]]:
         """Return the ``(place, score)`` of the best documents for these distinct tokens, best first."""
@@ -208,6 +219,12 @@ def _bits(ranks: Sequence[int]) -> int:
     for rank in ranks:
         data[rank >> 3] |= _BIT[rank & 7]
     return int.from_bytes(data, "little")
+
+
+def _bits_where(documents: Sequence[Container[Any]], what: Any) -> int:
+    """Return an integer with the bits of the documents that contain something."""
+    flags = bytes(map(contains, documents, repeat(what)))
+    return int(flags.translate(_TO_DIGITS)[::-1], 2)
 
 
 def _add(sets: Iterable[int]) -> list[int]:

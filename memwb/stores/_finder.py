@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from ..ranking import Index, Tokenizer, order_of, padded, tokenize
+from ..ranking import Index, Tokenizer, padded, tokenize
 
 if TYPE_CHECKING:
     from ._records import Contents
@@ -84,17 +84,10 @@ class Finder:
     def _looked_up(self, contents: Contents, tokens: Collection[str]) -> Index:
         """Return an index of these tokens alone."""
         times = contents.table.times[: contents.size]
-        order = order_of(times)
-        documents: Sequence[Collection[str] | str]
         if self.tokenizer is tokenize:
-            documents, wanted = self._words(contents), {token: f" {token} " for token in tokens}
-        else:
-            documents = [set(self.tokenizer(text)) for text in contents.table.contents[: contents.size]]
-            wanted = {token: token for token in tokens}
-        if order is not None:
-            documents = [documents[place] for place in order]
-        found = {t: [rank for rank, words in enumerate(documents) if word in words] for t, word in wanted.items()}
-        return Index({t: ranks for t, ranks in found.items() if ranks}, contents.size, order, max(times, default=""))
+            return Index.of_some({token: f" {token} " for token in tokens}, self._words(contents), times)
+        texts = contents.table.contents[: contents.size]
+        return Index.of_some({token: token for token in tokens}, [set(self.tokenizer(text)) for text in texts], times)
 
     def _built(self, contents: Contents) -> Index:
         times = contents.table.times[: contents.size]

@@ -156,7 +156,7 @@ class Contents:
         if text is None or more is None:
             return None
         columns = more.contents, more.ids, more.times
-        return self._with(text, columns, exact=more.read is _json.loads_plain, checked=False)
+        return self._with(text, columns, exact=_json.is_plain(text), checked=False)
 
     def _with(self, text: bytes, columns: Columns, *, exact: bool, checked: bool) -> Contents:
         table = self.table if self.table.take(self.size) else self.table.copy(self.size)
@@ -166,9 +166,8 @@ class Contents:
     def replaced(self, place: int, record: RawRecord) -> Contents:
         """Return contents in which one record is another one, of the same id and time."""
         text = _json.dumps([record])
-        table = self.table.replaced(self.size, place, text[len("[\n  ") : -len("\n]")])
-        if not _json.is_plain(text):
-            table.read = _json.loads
+        own = text[len("[\n  ") : -len("\n]")]
+        table = self.table.replaced(self.size, place, own, exact=_json.is_plain(text))
         table.contents[place] = record["content"]
         if self.table.finder is not None:
             table.finder = self.table.finder.replaced(self, place, record["content"])

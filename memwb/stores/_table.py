@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from .. import _json
@@ -20,11 +21,12 @@ RawRecord = dict[str, Any]
 """A record as it stands in the file: id, content, createdAt, metadata where there is some, and foreign fields."""
 
 _HEAD, _BETWEEN, _FOOT, _TAIL = b"[\n  {\n", b"\n  },\n  {\n", b"\n  }", b"\n]"
+_Reader = Callable[[bytes | bytearray], Any]
 Columns = tuple[list[str], list[str], list[str]]
 """The contents, ids and times of some records."""
 
 _GAP = len(",\n  ")  # between the end of a record and the brace of the next; as many bytes stand before the first one
-_BLOCK = 1 << 17  # bytes that are cut and read at a time, so that they stay in the processor's cache
+_BLOCK = 1 << 15  # bytes that are cut and read at a time, so that they stay in the processor's cache
 
 _WHITE = b" \t\r\n"
 
@@ -42,7 +44,7 @@ class Table:
         finder: What has been prepared for searching, if anything.
     """
 
-    def __init__(self, text: bytes | bytearray = b"", *, exact: bool = True, checked: int = 0) -> None:
+    def __init__(self, text: bytes | bytearray = b"", *, checked: int = 0) -> None:
         self.text = text
         self.ends: array[int] = array("Q")
         self.contents: list[str] = []
@@ -50,7 +52,8 @@ class Table:
         self.times: list[str] = []
         self.checked = checked
         self.finder: Finder | None = None
-        self.read: Callable[[bytes | bytearray], Any] = _json.loads_plain if exact else _json.loads
+        self._read: _Reader | None = None  # what reads all of the text exactly, once that is known
+        self._asked = False
         self._taken: dict[int, object] = {}
         self._id_places: dict[str, int] = {}
         self._text_places: dict[str, int] = {}
@@ -64,8 +67,17 @@ class Table:
         Raises:
             NotJsonError: One nests too deep to be read by itself.
         """
-        text, ends, read = self.text, self.ends, self.read
+        text, ends, read = self.text, self.ends, self._read
+        if read is None:
+            read = self.reader() if self._asked else _json.loads  # looking through all of it is not worth it at once
+            self._asked = True
         return [read(text[(ends[place - 1] if place else 0) + _GAP : ends[place]]) for place in places]
+
+    def reader(self) -> _Reader:
+        """Return what reads the text, or any part of it, exactly."""
+        if self._read is None:
+            self._read = _json.loads_plain if _json.is_plain(self.text) else _json.loads
+        return self._read
 
     def place_of_id(self, id: str, size: int) -> int | None:
         """Return the place of the first of the first ``size`` records with this id."""
@@ -75,9 +87,6 @@ class Table:
 
     def distinct_ids(self, size: int) -> int:
         """Return how many different ids the first ``size`` records have."""
-        self._id_count = _catch_up(self._id_places, self.ids, self._id_count, size)
-        if len(self._id_places) == self._id_count == size:
-            return size
         return len(set(self.ids[:size]))
 
     def place_of_text(self, text: str, size: int) -> int | None:
@@ -99,7 +108,7 @@ class Table:
         """Return a table of its own with the first ``size`` records."""
         end = self.ends[size - 1] if size else 0
         new = Table(bytearray(memoryview(self.text)[:end]), checked=min(self.checked, size))
-        new.read = self.read
+        new._read = self._read
         new.ends, new.contents = self.ends[:size], self.contents[:size]
         new.ids, new.times = self.ids[:size], self.times[:size]
         return new
@@ -115,26 +124,26 @@ class Table:
         """
         size, start = len(self.ends), self.ends[-1] if self.ends else 0
         if not size:
-            self.text = text
+            self.text, self._read = text, _json.loads_plain
         else:
             if not isinstance(self.text, bytearray):
                 self.text = bytearray(memoryview(self.text)[:start])
             self.text += b"," + text[1 : -len(_TAIL)]
         if not exact:
-            self.read = _json.loads
+            self._read = _json.loads
         for column, more in zip((self.contents, self.ids, self.times), columns, strict=True):
             column.extend(more)
         if checked and self.checked == size:
             self.checked = len(self.contents)
         self.ends.extend(_ends(text, start))  # the last step: the rows count from here on
 
-    def replaced(self, size: int, place: int, text: bytes | None) -> Table:
+    def replaced(self, size: int, place: int, text: bytes | None, *, exact: bool = True) -> Table:
         """Return another table of the first ``size`` rows, in which one is another record, or (None) is left out.
 
         Contents, ids and times of another record are the caller's to adapt.
         """
         if not self.take(size):  # nobody may add to the text while it is being copied
-            return self.copy(size).replaced(size, place, text)
+            return self.copy(size).replaced(size, place, text, exact=exact)
         stop = self.ends[place]
         start = self.ends[place - 1] if place else 0
         view = memoryview(self.text)
@@ -145,7 +154,7 @@ class Table:
         else:
             middle = b""
         new = Table(bytearray(b"".join((view[:start], middle, view[stop : self.ends[size - 1]]))), checked=size)
-        new.read = self.read
+        new._read = self._read if exact else _json.loads
         shift = start + len(middle) - stop
         kept = [] if text is None else [start + len(middle)]
         new.ends = self.ends[:place] + array("Q", kept + [end + shift for end in self.ends[place + 1 : size]])
@@ -189,7 +198,7 @@ class Table:
             first = (self.ends[start - 1] if start else 0) + _GAP
             text = b"[\n  " + bytes(self.text[first : self.ends[stop - 1]]) + _TAIL
             try:
-                same = _json.dumps(self.read(text)) == text
+                same = _json.dumps(self.reader()(text)) == text
             except _json.NotJsonError:
                 same = False
             if not same or self.checked != start:
@@ -208,10 +217,13 @@ def _catch_up(places: dict[str, int], column: Sequence[str], known: int, size: i
 
 def _ends(text: bytes, start: int) -> Iterator[int]:
     """Say where each record of an array in the documented layout ends once the array follows ``start`` other bytes."""
-    end = start
-    for piece in text[len(_HEAD) : -len(_FOOT + _TAIL)].split(_BETWEEN):
-        end += len(piece) + _GAP + len(b"{\n" + _FOOT)
-        yield end
+    return _ends_of(text[len(_HEAD) : -len(_FOOT + _TAIL)].split(_BETWEEN), start)
+
+
+def _ends_of(pieces: Iterable[bytes], start: int) -> Iterator[int]:
+    """Say where records end of which these are the texts between the braces, after ``start`` other bytes."""
+    around = _GAP + len(b"{\n" + _FOOT)
+    return islice(accumulate(map(around.__add__, map(len, pieces)), initial=start), 1, None)
 
 
 def cut(data: bytes) -> Table | None:
@@ -228,12 +240,12 @@ def cut(data: bytes) -> Table | None:
     position, stop = len(_HEAD), end - len(_FOOT + _TAIL)
     if not data.startswith(_HEAD) or not data.endswith(_FOOT + _TAIL, 0, end) or position > stop:
         return None
-    table = Table(data, exact=_json.is_plain(data))
+    table = Table(data)
     try:
         while position <= stop:
             close = data.find(_BETWEEN, position + _BLOCK, stop)
             close = stop if close < 0 else close
-            _add_block(table, data[position:close], position - len(b"{\n"))
+            _add_block(table, data[position:close], table.ends[-1] if table.ends else 0)
             position = close + len(_BETWEEN)
     except (ValueError, KeyError, TypeError):
         return None
@@ -241,20 +253,17 @@ def cut(data: bytes) -> Table | None:
 
 
 def _add_block(table: Table, block: bytes, start: int) -> None:
-    read, ends = table.read, table.ends
-    contents, ids, times = table.contents, table.ids, table.times
-    first = len(contents)
-    for piece in block.split(_BETWEEN):
+    read, first = _json.loads_plain, len(table.ids)
+    add_content, add_id, add_time = table.contents.append, table.ids.append, table.times.append
+    pieces = block.split(_BETWEEN)
+    for piece in pieces:
         record = read(b"{" + piece + b"}")
-        start += len(piece) + len(b"{\n" + _FOOT)
-        ends.append(start)
-        start += _GAP
-        contents.append(record["content"])
-        ids.append(record["id"])
-        times.append(record["createdAt"])
+        add_content(record["content"])
+        add_id(record["id"])
+        add_time(record["createdAt"])
         metadata = record.get("metadata")
-        if metadata is not None and not isinstance(metadata, dict):
+        if metadata is not None and metadata.__class__ is not dict:
             raise TypeError
-    for column in (contents, ids, times):
-        if set(map(type, column[first:])) != {str}:
-            raise TypeError
+    for column in (table.contents, table.ids, table.times):
+        "".join(column[first:])  # a TypeError where one of them is no text
+    table.ends.extend(_ends_of(pieces, start))
