@@ -29,7 +29,10 @@ class TestMemoryStoreConfig(MemoryStoreConfig, total=False):
             Not used with ``persist=False``.
         clock: Gives the time of new records, aware. memwb's own, as are the following and ``durable``.
         new_id: Gives the id of new records, a text.
-        tokenizer: Turns a text into its tokens, for queries and contents alike.
+        tokenizer: Turns a text into its tokens, for queries and contents alike. Default: the documented one,
+            :func:`memwb.ranking.tokenize`. Shipped beside it: :func:`~memwb.ranking.tokenize_any_script` for text
+            without spaces, marks and forms of letters, and :func:`~memwb.ranking.tokenize_without_stop_words`. One of
+            your own must always give the same tokens for the same text, since what it gave is kept.
     """
 
     persist: bool

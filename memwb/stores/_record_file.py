@@ -109,9 +109,8 @@ class RecordFile:
         raise self.described(OSError(message), "write")
 
     def _write(self, before: _Seen, after: Contents, target: _files.Target) -> None:
-        parts = after.parts()
-        try:
-            written = _files.replace(target, parts, durable=self._durable, over=before.signature)
+        try:  # the parts are gone when the call is over: nothing could be added to the table while they are in use
+            written = _files.replace(target, after.parts(), durable=self._durable, over=before.signature)
         except OSError as error:
             raise self.described(error, "write") from error
         self._seen = _Seen(written.signature, after, written.sealed)

@@ -64,7 +64,7 @@ class TestMemoryStore(MemoryStore):
         writable: Whether :meth:`add` and :meth:`add_many` are allowed.
         extraction: Whether and how a manager extracts memories into this store.
         path: The file, fixed when the store is built; None for a store in memory.
-        tokenizer: Turns queries and contents into tokens.
+        tokenizer: Turns queries and contents into tokens; another one can be set at any time.
     """
 
     __test__ = False  # its name would make pytest collect it

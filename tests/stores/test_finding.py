@@ -173,3 +173,19 @@ async def test_an_edit_does_not_fail_because_a_tokenizer_does() -> None:
         await store.search("coffee")
     await store.delete("id-1")
     assert [entry.content for entry in await store.search("coffee")] == ["coffee"]
+
+
+async def test_integers_beyond_64_bits_are_exact_at_every_reading(file: StoreFile) -> None:
+    record = {"id": "r1", "content": "tea", "createdAt": "2026-01-01T00:00:00.000Z", "metadata": {"n": 2**64, "f": 0.5}}
+    others = [{**record, "id": f"o{n}", "content": f"coffee {n}", "metadata": {"n": -n}} for n in range(200)]
+    file.write(json.dumps([*others, record], indent=2))
+    store = file.store()
+    for _ in range(3):
+        (entry,) = await store.search("tea")
+        assert entry.metadata == {"n": 2**64, "f": 0.5, "_relevanceScore": 1}
+        assert (await store.page(200, 1))[0].metadata == record["metadata"]
+    await store.update("r1", metadata={"n": 2**65})
+    await store.add("water", {"n": 2**66})
+    await store.delete("o3")
+    for opened in (store, file.store()):
+        assert [record.metadata for record in await opened.page(199, 9)] == [{"n": 2**65}, {"n": 2**66}]
