@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from memwb._columns import columns_of, without_collector
+from memwb._collector import without_collector
+from memwb._columns import columns_of
 from memwb.catalog import Record
 from memwb.frames import records_frame, records_from_frame
 
