@@ -23,7 +23,7 @@ class TreeView(anywidget.AnyWidget):
 
     # As texts: anywidget watches a path for changes, and so would keep every view that was ever made alive.
     _esm = (STATIC / "view.js").read_text("utf-8")
-    _css = (STATIC / "memwb.css").read_text("utf-8")
+    _css = "\n".join((STATIC / name).read_text("utf-8") for name in ("memwb.css", "panels.css"))
     tree = traitlets.Dict(read_only=True).tag(sync=True)
 
     def __init__(self, on_action: Callable[[dict[str, Any]], None]) -> None:
