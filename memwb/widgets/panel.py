@@ -32,7 +32,7 @@ class Panel(ipywidgets.VBox):
     """One screen: draws what its state says, and has its state do what the page asks for.
 
     A subclass draws in :meth:`_draw`, and answers the message ``{"do": "name", ...}`` of an element of its page in a
-    method ``_do_name(message)``, async or not. ``await panel`` settles and returns it, so that a cell shows it finished.
+    method ``_do_name(message)``, async or not. ``await panel`` settles and returns it: a cell shows it finished.
 
     Args:
         state: What the panel shows; it is closed with the panel.
