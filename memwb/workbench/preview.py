@@ -110,6 +110,18 @@ class Question:
     state: Any = None
     placement: str | None = None
 
+    async def trace(self, call: Call) -> InjectionTrace:
+        """Run the injection alone; ``call`` runs the callbacks."""
+        return await run_injection(
+            self.stores.stores,
+            self.messages,
+            self.settings,
+            state=self.state,
+            agent=self.agent,
+            call=call,
+            host_placement=self.placement,
+        )
+
     async def answer(self, call: Call, log: AbstractContextManager[None]) -> Preview:
         """Run the injection, and look at what it left out.
 
@@ -118,9 +130,9 @@ class Question:
             log: Entered for the injection itself, and not for what is only tried out.
         """
         stores, settings = self.stores, self.settings
-        given: dict[str, Any] = {"call": call, "agent": self.agent, "state": self.state}
         with log:
-            trace = await run_injection(stores.stores, self.messages, settings, host_placement=self.placement, **given)
+            trace = await self.trace(call)
+        given: dict[str, Any] = {"call": call, "agent": self.agent, "state": self.state}
         hits: tuple[Hit, ...] = ()
         found: int | None = 0
         if settings and trace.query and trace.stage("search").status != "not reached":

@@ -305,7 +305,7 @@ class WorkbenchState:
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
         await self.settled()
-        given = {"call": self._call_limited, "agent": self.source.agent, "state": self.source.state}
+        given = {"call": self.call_limited, "agent": self.source.agent, "state": self.source.state}
         target = await named(self.source.listings, target)
         return await explain(self._stores(), target, self.seen, self.settings, trace=self.trace, **given)
 
@@ -344,10 +344,12 @@ class WorkbenchState:
         # The request counts as answered when this returns: tell the page after that.
         asyncio.get_running_loop().call_soon(self._publish)
 
-    async def _previewed(self) -> Preview:
-        question = Question(
+    def question(self, call: int = 0) -> Question:
+        """Return what a preview is asked at a model call under the settings as they stand; 0 for the chosen call."""
+        seen = self.messages[: self.calls[call - 1]] if call else self.seen
+        return Question(
             self._stores(),
-            list(self.seen),
+            list(seen),
             self.settings,
             looked_for=self._target,
             expected=self.expected,
@@ -356,7 +358,9 @@ class WorkbenchState:
             state=self.source.state,
             placement=self.source.placement,
         )
-        return await question.answer(self._call_limited, self._listening())
+
+    async def _previewed(self) -> Preview:
+        return await self.question().answer(self.call_limited, self._listening())
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
@@ -374,7 +378,8 @@ class WorkbenchState:
             else:
                 slot.worked()
 
-    async def _call_limited(self, callback: Callable[[Any], Any], context: Any) -> Any:
+    async def call_limited(self, callback: Callable[[Any], Any], context: Any) -> Any:
+        """Run a callback of the settings under the time limit."""
         if isinstance(context, InjectionContext):  # a predicate that keeps count there must not count previews
             context = replace(context, state=copied(context.state))
         return await limited(callback, context, seconds=self.time_limit)

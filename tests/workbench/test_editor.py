@@ -47,7 +47,7 @@ async def settle(state, seconds=0.0):
 async def call_gives(state):
     """What a model call made now would add: what the preview says, run by a manager with the same settings."""
     manager = MemoryManager(state.source.stores, injection=state.injection)
-    trace = await manager.trace_injection(state.seen, call=state._call_limited)
+    trace = await manager.trace_injection(state.seen, call=state.call_limited)
     return trace.text if trace.injected else None
 
 
