@@ -19,7 +19,8 @@ from strands.memory import MemoryStore as SdkMemoryStore
 from strands.vended_memory_stores.test_memory_store import TestMemoryStore as SdkTestMemoryStore
 from strands.vended_plugins.context_injector import ContextInjector
 
-from memwb.bridge.strands import _probed, is_strands, listing, placement, read
+from memwb.bridge.strands import is_strands, listing, placement, read
+from memwb.bridge.strands.reading import _probed
 from memwb.errors import ConfigError
 from memwb.memory import MemoryManager
 from memwb.memory.types import has_method

@@ -11,16 +11,13 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..errors import ConfigError
-from ..memory.messages import copied
-from ..memory.settings import INJECTION_KEYS, check_injection_value, refuse_unknown
-from ..memory.types import MemoryInjectionConfig, Message, Placement
-
-if TYPE_CHECKING:
-    from ..stores import Listable
+from ...errors import ConfigError
+from ...memory.messages import copied
+from ...memory.settings import INJECTION_KEYS, check_injection_value, refuse_unknown
+from ...memory.types import MemoryInjectionConfig, Message, Placement
+from .listing import file_of, is_test_store
 
 PACKAGE = "strands-agents"
 APPENDS_SINCE = (1, 54)
@@ -79,22 +76,6 @@ def read(source: Any) -> Reading:
             value=source,
         )
     return _read_agent(source)
-
-
-def listing(store: Any) -> Listable | None:
-    """Return what lists the entries of a Strands TestMemoryStore, or None for any other store.
-
-    For a store on a file that is a read-only :class:`~memwb.stores.TestMemoryStore` over the same file, for one in
-    memory a view. Both show at each call what the store holds by then; searches still go to the SDK's store.
-    """
-    if not _is_test_store(store):
-        return None
-    path = _file_of(store)
-    if path is None:
-        return _InMemory(store)
-    from ..stores import TestMemoryStore
-
-    return TestMemoryStore(name=store.name, path=path, writable=False)
 
 
 def placement() -> Placement:
@@ -223,67 +204,14 @@ def _fault(key: Any, value: Any) -> str | None:
     return None
 
 
-def _is_test_store(store: Any) -> bool:
-    return any(
-        owner.__name__ == "TestMemoryStore" and owner.__module__.split(".")[0] == "strands"
-        for owner in type(store).__mro__
-    )
-
-
-def _file_of(store: Any) -> Path | None:
-    """Return the file of a Strands TestMemoryStore, None for one in memory. A ``~`` is a folder's name to the SDK."""
-    if hasattr(store, "_storage"):
-        folder = getattr(store._storage, "_base_dir", None)
-        return None if folder is None else Path(os.path.abspath(os.path.join(folder, store._key)))
-    path = getattr(store, "_path", None)
-    return None if path is None else Path(os.path.abspath(path))
-
-
 def _shared_files(stores: Sequence[Any]) -> list[str]:
     """Tell of stores that share a file; the SDK lets them, and each then finds what the other was given."""
     names: dict[str, list[str]] = {}
     for store in stores:
-        if _is_test_store(store) and (path := _file_of(store)) is not None:
+        if is_test_store(store) and (path := file_of(store)) is not None:
             names.setdefault(os.path.realpath(path), []).append(store.name)
     return [
         f"the stores {' and '.join(map(repr, sharing))} share the file {path}: each finds what the other holds"
         for path, sharing in names.items()
         if len(sharing) > 1
     ]
-
-
-class _InMemory:
-    """Lists what a Strands TestMemoryStore without a file holds at the moment of each call."""
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
-        self.name: str = store.name
-
-    def __repr__(self) -> str:
-        return f"TestMemoryStore({self.name!r}, persist=False, read-only)"
-
-    async def count(self, where: str = "") -> int:
-        """Return how many records there are, or how many hold ``where``."""
-        total: int = await self._now().count(where)
-        return total
-
-    async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> Any:
-        """Return some of the records, as TestMemoryStore does."""
-        return await self._now().page(offset, limit, sort, where)
-
-    async def get(self, id: str) -> Any:
-        """Return the record with this id, or None."""
-        return await self._now().get(id)
-
-    def _now(self) -> Any:
-        from ..stores import TestMemoryStore
-
-        return TestMemoryStore.from_records(self._raw(), name=self.name)
-
-    def _raw(self) -> list[Any]:
-        if not hasattr(self._store, "_storage"):
-            return list(self._store._records or [])
-        from .. import _json
-
-        data = self._store._storage._store.get(self._store._key)
-        return list(_json.loads(data)) if data else []

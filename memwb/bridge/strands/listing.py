@@ -1,0 +1,80 @@
+"""Lists what the SDK's own stores hold, read-only; an SDK is not imported for it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...stores import Listable
+
+
+def listing(store: Any) -> Listable | None:
+    """Return what lists the entries of a Strands TestMemoryStore, or None for any other store.
+
+    For a store on a file that is a read-only :class:`~memwb.stores.TestMemoryStore` over the same file, for one in
+    memory a view. Both show at each call what the store holds by then; searches still go to the SDK's store.
+    """
+    if not is_test_store(store):
+        return None
+    path = file_of(store)
+    if path is None:
+        return _InMemory(store)
+    from ...stores import TestMemoryStore
+
+    return TestMemoryStore(name=store.name, path=path, writable=False)
+
+
+def is_test_store(store: Any) -> bool:
+    """Whether the store is the SDK's TestMemoryStore, or derived from it."""
+    return any(
+        owner.__name__ == "TestMemoryStore" and owner.__module__.split(".")[0] == "strands"
+        for owner in type(store).__mro__
+    )
+
+
+def file_of(store: Any) -> Path | None:
+    """Return the file of a Strands TestMemoryStore, None for one in memory. A ``~`` is a folder's name to the SDK."""
+    if hasattr(store, "_storage"):
+        folder = getattr(store._storage, "_base_dir", None)
+        return None if folder is None else Path(os.path.abspath(os.path.join(folder, store._key)))
+    path = getattr(store, "_path", None)
+    return None if path is None else Path(os.path.abspath(path))
+
+
+class _InMemory:
+    """Lists what a Strands TestMemoryStore without a file holds at the moment of each call."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.name: str = store.name
+
+    def __repr__(self) -> str:
+        return f"TestMemoryStore({self.name!r}, persist=False, read-only)"
+
+    async def count(self, where: str = "") -> int:
+        """Return how many records there are, or how many hold ``where``."""
+        total: int = await self._now().count(where)
+        return total
+
+    async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> Any:
+        """Return some of the records, as TestMemoryStore does."""
+        return await self._now().page(offset, limit, sort, where)
+
+    async def get(self, id: str) -> Any:
+        """Return the record with this id, or None."""
+        return await self._now().get(id)
+
+    def _now(self) -> Any:
+        from ...stores import TestMemoryStore
+
+        return TestMemoryStore.from_records(self._raw(), name=self.name)
+
+    def _raw(self) -> list[Any]:
+        if not hasattr(self._store, "_storage"):
+            return list(self._store._records or [])
+        from ... import _json
+
+        data = self._store._storage._store.get(self._store._key)
+        return list(_json.loads(data)) if data else []
