@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..workbench.entries import EntriesState
+    from .timeline import TimelinePanel
 
 _Callback = TypeVar("_Callback", bound=Callable[[Any], Any])
 
@@ -159,6 +160,12 @@ class Workbench(ipywidgets.VBox):
     def entries(self) -> EntriesState:
         """The stored entries: ``wb.entries.frame`` as filtered, ``wb.entries.selected``."""
         return self.state.entries
+
+    def timeline(self) -> TimelinePanel:
+        """Return a panel of every model call of the conversation under the settings as they stand."""
+        from .timeline import TimelinePanel
+
+        return TimelinePanel(self.state)
 
     def __repr__(self) -> str:
         return repr(self.state)

@@ -1,0 +1,137 @@
+"""The timeline's screen: the headline, entries x calls, and each call in a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..._dom import Node, el
+from ..._text import counted, shortened
+from ...workbench.picture import SHOWN_CALLS, SHOWN_ENTRIES, left_out, strength
+from .parts import head
+
+if TYPE_CHECKING:
+    from ...workbench.timeline import Timeline, TimelineCall, TimelineEntry, TimelineState
+
+_LABEL_LENGTH = 90
+_STRONG, _MIDDLE = 0.8, 0.6
+_MARKS = {"done": ("✓", "memwb-good"), "skipped": ("–", "memwb-warn"), "failed": ("✗", "memwb-bad")}
+
+
+def timeline_pane(state: TimelineState) -> Node:
+    """Return the whole screen as one tree."""
+    timeline = state.last
+    pending = " memwb-pending" if state.pending else ""
+    return el(
+        "div",
+        f"memwb-frame{pending}",
+        el("div", "memwb-verdict", el("span", "memwb-sentence", _headline(state), role="status", aria_live="polite")),
+        *(el("div", "memwb-banner", text) for text in (state.failure, state.refused) if text),
+        *_parts(timeline, state.bench.call) if timeline is not None else (),
+        data_revision=state.bench.revision,
+    )
+
+
+def _headline(state: TimelineState) -> str:
+    if state.last is None:
+        return f"Running {counted(len(state.bench.calls), 'call')}…"
+    return state.last.headline
+
+
+def _parts(timeline: Timeline, chosen: int) -> list[Node]:
+    if not timeline.calls:
+        return []
+    legend = el(
+        "span",
+        "memwb-push",
+        "; ".join(
+            ["■ in the block, the darker the nearer to its top", "□ found, not in the block", *left_out(timeline)]
+        ),
+    )
+    parts = []
+    if timeline.entries:
+        heat = el("div", "memwb-scroll", _heat(timeline, chosen), role="region", aria_label="Entries by call")
+        parts.append(el("div", "memwb-frame memwb-heat", head("Entries × calls", legend), heat))
+    lines = el("div", "memwb-scroll", _calls(timeline, chosen), role="region", aria_label="Calls")
+    tokens = el("span", "memwb-push", f"~{timeline.tokens:,} tokens in all", title="estimated: characters / 4")
+    parts.append(el("div", "memwb-frame memwb-calllist", head("Calls", tokens), lines))
+    return parts
+
+
+def _heat(timeline: Timeline, chosen: int) -> Node:
+    calls = timeline.calls[:SHOWN_CALLS]
+    columns = [el("th", "", _open(call, chosen), scope="col", title=call.said) for call in calls]
+    rows = [_row(entry, calls, chosen) for entry in timeline.entries[:SHOWN_ENTRIES]]
+    return el(
+        "table",
+        "memwb-cells",
+        el("thead", "", el("tr", "", el("th", "", "entry", scope="col"), *columns)),
+        el("tbody", "", *rows),
+    )
+
+
+def _open(call: TimelineCall, chosen: int) -> Node:
+    here = call.number == chosen
+    return el(
+        "button",
+        "memwb-chosen" if here else "",
+        str(call.number),
+        action={"do": "show", "call": call.number},
+        aria_label=f"open call {call.number} in the workbench",
+        aria_current="true" if here else None,
+    )
+
+
+def _row(entry: TimelineEntry, calls: tuple[TimelineCall, ...], chosen: int) -> Node:
+    cells = [_cell(entry, call, chosen) for call in calls]
+    label = el("th", "", shortened(entry.content, _LABEL_LENGTH), scope="row", title=shortened(entry.content, 400))
+    return el("tr", "", label, *cells)
+
+
+def _cell(entry: TimelineEntry, call: TimelineCall, chosen: int) -> Node:
+    place = entry.places.get(call.number)
+    if place is not None:
+        filled = strength(place)
+        level = "strong" if filled >= _STRONG else "middle" if filled >= _MIDDLE else "light"
+        mark, said = (
+            el("span", f"memwb-box memwb-{level}", str(place)),
+            f"call {call.number}: place {place} in the block",
+        )
+    elif call.number in entry.cut:
+        mark, said = el("span", "memwb-box memwb-hollow", "·"), "found, not in the block"
+    else:
+        mark, said = el("span", "memwb-box", ""), "not found"
+    return el(
+        "td",
+        "memwb-chosen" if call.number == chosen else "",
+        mark,
+        title=f"call {call.number}: {said}",
+        action={"do": "show", "call": call.number},
+    )
+
+
+def _calls(timeline: Timeline, chosen: int) -> Node:
+    titles = ("call", "answers", "trigger", "query", "entries", "tokens", "outcome")
+    return el(
+        "table",
+        "memwb-lines",
+        el("thead", "", el("tr", "", *(el("th", "", title, scope="col") for title in titles))),
+        el("tbody", "", *(_line(call, chosen) for call in timeline.calls)),
+    )
+
+
+def _line(call: TimelineCall, chosen: int) -> Node:
+    trace = call.trace
+    stage = trace.stage("trigger")
+    mark, kind = _MARKS.get(stage.status, ("·", "memwb-dim"))
+    return el(
+        "tr",
+        "memwb-chosen" if call.number == chosen else "",
+        el("td", "memwb-number", _open(call, chosen)),
+        el("td", "", call.said),
+        el("td", kind, mark, title=stage.reason or None),
+        el("td", "", shortened(trace.query, 80) if trace.query is not None else el("span", "memwb-dim", "none")),
+        el("td", "memwb-number", str(call.entries)),
+        el("td", "memwb-number", f"{call.tokens:,}"),
+        el("td", "memwb-bad" if trace.error else "", shortened(trace.summary, 120)),
+        data_key=f"call {call.number}",
+    )
