@@ -4,6 +4,8 @@ Reading goes by attributes and imports no SDK. What becomes part of an agent imp
 """
 
 from .listing import listing
+from .models import model, scripted
+from .plugin import StrandsPlugin, plugin
 from .reading import Reading, is_strands, placement, read
 
-__all__ = ["Reading", "is_strands", "listing", "placement", "read"]
+__all__ = ["Reading", "StrandsPlugin", "is_strands", "listing", "model", "placement", "plugin", "read", "scripted"]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import ConfigError
+from ...memory import MemoryManager
 from ...memory.messages import copied
 from ...memory.settings import INJECTION_KEYS, check_injection_value, refuse_unknown
 from ...memory.types import MemoryInjectionConfig, Message, Placement
@@ -111,6 +112,8 @@ def _read_agent(agent: Any) -> Reading:
     manager: Any = getattr(agent, "memory_manager", None) or plugins.get(MANAGER_NAME)
     name = getattr(agent, "name", None)
     label = f"Strands Agent {name!r}" if name and name != "Strands Agents" else "Strands Agent"
+    if isinstance(getattr(manager, "manager", None), MemoryManager):  # memwb's own plugin
+        return _read_plugin(agent, manager.manager, label)
     if not _is_manager(manager):
         raise ConfigError(
             f"bridge.strands: this {label} has no memory manager, so nothing is injected into its prompts. Build it "
@@ -119,8 +122,21 @@ def _read_agent(agent: Any) -> Reading:
             value=agent,
         )
     reading = _reading(manager._stores, manager._injection_config, label, copied(list(agent.messages)))
+    return _of_agent(reading, agent, manager._injection_config is not False)
+
+
+def _read_plugin(agent: Any, manager: MemoryManager, label: str) -> Reading:
+    """Read an agent with memwb's memory: its manager says where the block goes, whatever the SDK does."""
+    injection = manager.injection
+    place = injection.get("placement", "prepend") if injection else placement()
+    reading = Reading(manager.stores, injection or False, copied(list(agent.messages)), place, label)
+    return _of_agent(reading, agent, injection is not None)
+
+
+def _of_agent(reading: Reading, agent: Any, injects: bool) -> Reading:
+    """Add what an agent has beside its memory."""
     reading = replace(reading, state=copy.deepcopy(getattr(agent, "state", None)), agent=agent)
-    others = _other_handlers(agent, manager._injection_config is not False)
+    others = _other_handlers(agent, injects)
     if not others:
         return reading
     note = (
