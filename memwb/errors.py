@@ -20,6 +20,7 @@ __all__ = [
     "DuplicateEntryError",
     "EntryNotFoundError",
     "MemwbError",
+    "NoAnswerError",
     "StaleTraceError",
     "StoreNotFoundError",
     "StoresFailedError",
@@ -176,3 +177,15 @@ class StoresFailedError(MemwbError):
     def __init__(self, errors: Mapping[str, BaseException]) -> None:
         self.errors = dict(errors)
         super().__init__("; ".join(f"store {name!r} raised {error!r}" for name, error in self.errors.items()))
+
+
+class NoAnswerError(MemwbError, LookupError):
+    """A model of :mod:`memwb.testing` was asked something that its script has no answer to.
+
+    Attributes:
+        asked: What it was asked: system prompt and messages.
+    """
+
+    def __init__(self, message: str, asked: tuple[str, list[dict[str, Any]]]) -> None:
+        self.asked = asked
+        super().__init__(message)

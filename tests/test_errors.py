@@ -20,6 +20,7 @@ from memwb.errors import (
     DuplicateEntryError,
     EntryNotFoundError,
     MemwbError,
+    NoAnswerError,
     StaleTraceError,
     StoreNotFoundError,
     StoresFailedError,
@@ -63,6 +64,7 @@ EVERY: list[tuple[MemwbError, type[Exception], str]] = [
         "/tmp/m.json: no JSON. The file was not changed.",
     ),
     (StaleTraceError("settings changed; `await wb` first"), RuntimeError, "settings changed; `await wb` first"),
+    (NoAnswerError("ScriptedModel: no answer", ("system", [])), LookupError, "ScriptedModel: no answer"),
     (AggregateMemoryError("2 failed", [OSError("full")], ["home"]), Exception, "2 failed"),
     (
         BrokenStoreError("odd", "returned None"),
@@ -102,6 +104,7 @@ def test_the_data_is_kept() -> None:
     damaged = DamagedFileError("/tmp/m.json", "line 3", "no JSON")
     assert (damaged.path, damaged.place, damaged.cause) == (Path("/tmp/m.json"), "line 3", "no JSON")
     cause = OSError("full")
+    assert vars(NoAnswerError("x", ("system", []))) == {"asked": ("system", [])}
     assert vars(AggregateMemoryError("x", (cause,), ["home"])) == {"errors": [cause], "stores": ("home",)}
 
 

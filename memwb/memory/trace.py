@@ -93,7 +93,7 @@ class Note:
 
     Attributes:
         kind: ``stop words``, ``duplicate``, ``starved``, ``store failed``, ``store slow``, ``forbidden characters``,
-            ``large block`` or ``placement``.
+            ``large block``, ``placement`` or, in a replay, ``newer entries``.
         text: One sentence.
         hits: The hits that it is about.
     """
@@ -193,6 +193,10 @@ class InjectionTrace:
         from .notes import notes_of
 
         return notes_of(self, self._host_placement)
+
+    def add_note(self, note: Note) -> None:
+        """Add what only the one knows who asked for the injection."""
+        self.notes = (*self.notes, note)
 
     def stage(self, name: str) -> Stage:
         """Return one stage by name.

@@ -9,11 +9,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._determinism import Frozen, FrozenClock, SequentialIds, frozen
+from ._faulty import FaultyStore
+from ._models import FaultyModel, ModelCall, ScriptedModel
+from ._replay import ReplayAgent, ReplayStep
 
 if TYPE_CHECKING:
     from .contracts import MemoryStoreContract
 
-__all__ = ["Frozen", "FrozenClock", "MemoryStoreContract", "SequentialIds", "frozen", "sanitize_file"]
+__all__ = [
+    "FaultyModel",
+    "FaultyStore",
+    "Frozen",
+    "FrozenClock",
+    "MemoryStoreContract",
+    "ModelCall",
+    "ReplayAgent",
+    "ReplayStep",
+    "ScriptedModel",
+    "SequentialIds",
+    "frozen",
+    "sanitize_file",
+]
 
 
 def sanitize_file() -> Path:
