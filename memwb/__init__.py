@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memwb import callbacks, datasets, testing
+    from memwb import callbacks, datasets, sessions, testing
     from memwb.evaluation import evaluate
     from memwb.frames import frame
     from memwb.memory import MemoryManager
@@ -29,6 +29,7 @@ __all__ = [
     "datasets",
     "evaluate",
     "frame",
+    "sessions",
     "testing",
 ]
 
@@ -39,7 +40,7 @@ _HOME = {
     "evaluate": "memwb.evaluation",
     "frame": "memwb.frames",
 }
-_MODULES = ("callbacks", "datasets", "testing")
+_MODULES = ("callbacks", "datasets", "sessions", "testing")
 
 
 def __getattr__(name: str) -> object:

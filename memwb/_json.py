@@ -197,8 +197,29 @@ def check_metadata(value: object, name: str = "metadata") -> dict[str, Any]:
     return checked
 
 
+def dumps_dict(value: object, name: str) -> bytes | str:
+    """Write a dict of JSON values on one line; what comes back is a copy as :func:`check_metadata` makes it.
+
+    Returns:
+        Bytes where :data:`loads_plain` reads them back exactly, else a text that ``json.loads`` does.
+
+    Raises:
+        NotJsonError: As for :func:`check_metadata`.
+    """
+    if isinstance(value, dict) and (plain := _plain(value)) is not None:
+        return plain[0]
+    checked = check_metadata(value, name)
+    plain = _plain(checked)
+    return json.dumps(checked, ensure_ascii=False) if plain is None else plain[0]
+
+
 def _plain_copy(value: dict[Any, Any]) -> dict[str, Any] | None:
-    """Return a copy where it is easily had: of plain values that nest a little and come back equal."""
+    plain = _plain(value)
+    return None if plain is None else plain[1]
+
+
+def _plain(value: dict[Any, Any]) -> tuple[bytes, dict[str, Any]] | None:
+    """Return JSON and a copy where they are easily had: of plain values that nest a little and come back equal."""
     try:
         data = orjson.dumps(value, option=_ORJSON_AS_IS)
     except TypeError:
@@ -206,7 +227,7 @@ def _plain_copy(value: dict[Any, Any]) -> dict[str, Any] | None:
     if data.count(b"[") + data.count(b"{") >= MAX_DEPTH:
         return None
     copy: dict[str, Any] = orjson.loads(data)
-    return copy if copy == value else None
+    return (data, copy) if copy == value else None
 
 
 class _Checker:

@@ -27,11 +27,12 @@ def loaded_by(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_memory_loads_the_standard_library_and_orjson_alone():
-    loaded = loaded_by("import memwb.memory")
+@pytest.mark.parametrize("lineage", ["memory", "sessions"])
+def test_each_kind_of_memory_loads_the_standard_library_and_orjson_alone(lineage):
+    loaded = loaded_by(f"import memwb.{lineage}")
 
     assert loaded - set(sys.stdlib_module_names) <= {"memwb", "orjson"}
-    assert loaded & {"asyncio", "pandas", "ipywidgets", "IPython", "http", "concurrent"} == set()
+    assert loaded & {"asyncio", "pandas", "ipywidgets", "IPython", "http", "concurrent", "sqlite3"} == set()
 
 
 def test_memory_offers_what_explains_an_injection_and_loads_it_when_it_is_first_used():
@@ -71,7 +72,7 @@ def test_a_name_of_the_face_is_the_one_of_its_home(name, home):
     assert getattr(memwb, name) is getattr(import_module(home), name)
 
 
-@pytest.mark.parametrize("name", ["callbacks", "datasets", "testing"])
+@pytest.mark.parametrize("name", ["callbacks", "datasets", "sessions", "testing"])
 def test_a_module_of_the_face_is_loaded_when_it_is_first_used(name):
     loaded_by(
         f"import memwb; assert 'memwb.{name}' not in sys.modules; "
