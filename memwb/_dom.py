@@ -24,9 +24,11 @@ _ATTRIBUTES = frozenset(
 )
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(init=False)  # not frozen: a page has thousands of nodes, and frozen fields take twice as long to set
 class Node:
     """One element: its tag, class names, attributes, children (nodes and texts) and the message that a click sends.
+
+    It is not changed once it is made.
 
     Raises:
         ValueError: An element or an attribute that a page of memwb may not hold.
@@ -51,12 +53,11 @@ class Node:
         if attributes and not attributes.keys() <= _ATTRIBUTES:
             unknown = sorted(attributes.keys() - _ATTRIBUTES)
             raise ValueError(f"{unknown} are no attributes that a page of memwb may set.")
-        fields = self.__dict__  # a page has thousands of nodes, and this is what the frozen fields allow
-        fields["tag"] = tag
-        fields["classes"] = classes
-        fields["children"] = children
-        fields["attributes"] = attributes or {}
-        fields["action"] = action
+        self.tag = tag
+        self.classes = classes
+        self.children = children
+        self.attributes = attributes or {}
+        self.action = action
 
     def to_json(self) -> dict[str, Any]:
         """Return the tree in the form that the browser draws; texts have their hidden characters made visible."""
@@ -78,20 +79,25 @@ class Node:
         return "".join(parts)
 
     def _write(self, parts: list[str]) -> None:
-        begin = f'<{self.tag} class="{escape(self.classes)}"' if self.classes else f"<{self.tag}"
+        tag, children = self.tag, self.children
+        begin = f'<{tag} class="{escape(self.classes)}"' if self.classes else f"<{tag}"
         if self.attributes:
             for key, value in self.attributes.items():
                 if not key.startswith(("data-", "style-")) and key != "tabindex":
                     begin += f' {key}="{escape(visible(value))}"'
-        parts.append(f"{begin}>")
-        if self.tag in _VOID:
+        if tag in _VOID:
+            parts.append(f"{begin}>")
             return
-        for child in self.children:
+        if len(children) == 1 and isinstance(children[0], str):  # as most elements have
+            parts.append(f"{begin}>{escape(visible(children[0]))}</{tag}>")
+            return
+        parts.append(f"{begin}>")
+        for child in children:
             if isinstance(child, str):
                 parts.append(escape(visible(child)))
             else:
                 child._write(parts)
-        parts.append(f"</{self.tag}>")
+        parts.append(f"</{tag}>")
 
     def text(self) -> str:
         """Return the tree's text, without any markup."""
