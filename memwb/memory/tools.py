@@ -41,12 +41,14 @@ class MemoryTool:
         description: What the model is told it does.
         input_schema: JSON Schema of its arguments.
         run: The function behind it.
+        stores: Names of the stores that it may use.
     """
 
     name: str
     description: str
     input_schema: dict[str, Any]
     run: Callable[..., Awaitable[Any]]
+    stores: tuple[str, ...] = ()
 
     async def __call__(self, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
         """Call the tool with a dict of arguments, as a model gives them, or with keyword arguments.
@@ -131,6 +133,7 @@ def search_tool(manager: MemoryManager, config: MemoryToolConfig) -> MemoryTool:
         _described(config.get("description", SEARCH_DESCRIPTION), manager.stores, "search"),
         {"type": "object", "properties": properties, "required": ["query"]},
         search_memory,
+        tuple(names),
     )
 
 
@@ -159,6 +162,7 @@ def add_tool(manager: MemoryManager, config: MemoryAddToolConfig, stores: Sequen
         _described(config.get("description", ADD_DESCRIPTION), stores, "write to"),
         {"type": "object", "properties": properties, "required": ["entries"]},
         add_memory,
+        tuple(names),
     )
 
 

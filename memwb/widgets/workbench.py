@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..workbench.entries import EntriesState
     from .timeline import TimelinePanel
+    from .tools import ToolsPanel
 
 _Callback = TypeVar("_Callback", bound=Callable[[Any], Any])
 
@@ -166,6 +167,12 @@ class Workbench(ipywidgets.VBox):
         from .timeline import TimelinePanel
 
         return TimelinePanel(self.state)
+
+    def tools(self) -> ToolsPanel:
+        """Return a panel of the memory tools: as the model sees them, called by hand, tried without writing."""
+        from .tools import ToolsPanel
+
+        return ToolsPanel(self.state)
 
     def __repr__(self) -> str:
         return repr(self.state)

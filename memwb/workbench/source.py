@@ -30,6 +30,7 @@ class Source:
         notes: Sentences that the reader should know.
         agent: The live agent, None without one; a trigger predicate may look at it.
         state: A copy of its state, which a trigger predicate sees as well.
+        manager: The memwb manager that was opened, None for any other source.
     """
 
     stores: list[Any]
@@ -41,6 +42,7 @@ class Source:
     notes: tuple[str, ...] = ()
     agent: Any = None
     state: Any = None
+    manager: MemoryManager | None = None
 
 
 def open_source(source: Any = None) -> Source:
@@ -57,7 +59,7 @@ def open_source(source: Any = None) -> Source:
         return _demo()
     if isinstance(source, MemoryManager):
         opened = _stores(list(source.stores))
-        opened.injection = source.injection or False
+        opened.injection, opened.manager = source.injection or False, source
         return opened
     if isinstance(source, str | os.PathLike):
         return Source([_file_store(Path(source))])

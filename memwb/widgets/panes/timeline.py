@@ -132,6 +132,6 @@ def _line(call: TimelineCall, chosen: int) -> Node:
         el("td", "", shortened(trace.query, 80) if trace.query is not None else el("span", "memwb-dim", "none")),
         el("td", "memwb-number", str(call.entries)),
         el("td", "memwb-number", f"{call.tokens:,}"),
-        el("td", "memwb-bad" if trace.error else "", shortened(trace.summary, 120)),
+        el("td", "memwb-bad" if trace.error else "", "injected" if trace.injected else shortened(trace.summary, 160)),
         data_key=f"call {call.number}",
     )

@@ -1,0 +1,388 @@
+"""The memory tools as a model sees them: called by hand, tried without writing, and weighed against the injection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from .._text import counted, quoted, shortened
+from ..errors import ConfigError, nearest
+from ..memory import InjectionTrace, MemoryManager
+from ..memory.settings import DEFAULT_MAX_SEARCH_RESULTS
+from ..memory.tools import MemoryTool, in_scope
+from ..memory.types import has_method
+from .refresh import Action, Refresher
+from .told import told
+
+if TYPE_CHECKING:
+    from .state import WorkbenchState
+
+_PAGE = 200  # records looked through at a time for a text that a store holds already
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call of a tool by hand.
+
+    Attributes:
+        tool: The tool's name.
+        arguments: What it was called with, blank fields left out.
+        payload: What the tool returned, None where it failed.
+        error: Why it failed, in a sentence; "" where it did not.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    payload: Any = None
+    error: str = ""
+
+    @property
+    def text(self) -> str:
+        """The payload as the JSON text that a model gets; "" where the tool failed."""
+        return "" if self.error else json.dumps(self.payload, ensure_ascii=False, default=str)
+
+    def __repr__(self) -> str:
+        return f"ToolCall({self.tool}: {self.error or shortened(self.text, 100)})"
+
+
+@dataclass(frozen=True)
+class DryWrite:
+    """What one store would do with one text; nothing was written.
+
+    Attributes:
+        content: The text.
+        store: The store's name.
+        outcome: ``new``, ``repeat`` (the store holds the text already), ``refused``, or ``unknown`` (the store takes
+            it, and does not list what it holds).
+        sentence: The same in words.
+        id: The id of the entry that it repeats, where there is one.
+    """
+
+    content: str
+    store: str
+    outcome: str
+    sentence: str
+    id: str | None = None
+
+    def __repr__(self) -> str:
+        return f"DryWrite({quoted(self.content)} to {self.store!r}: {self.sentence})"
+
+
+@dataclass(frozen=True)
+class ComparedEntry:
+    """One entry, and which of three ways of asking for the same text brings it.
+
+    Attributes:
+        store: The store's name.
+        content: Its text.
+        rank: Its place in its store's ranking, from 1.
+        tool: Whether ``search_memory`` returns it.
+        injected: Whether the injection brings it to the model.
+        reason: Why the two differ about it; "" where they agree.
+    """
+
+    store: str
+    content: str
+    rank: int
+    tool: bool
+    injected: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What ``search_memory`` returns for a text beside what the injection brings for the same text.
+
+    Attributes:
+        text: The text.
+        query: What the injection searched for; None where it searched nothing.
+        entries: In store order and each store's ranking: what either brings, and what a plain ``store.search`` adds.
+        sentence: The outcome in words, with the limits that make the difference.
+        trace: The injection.
+    """
+
+    text: str
+    query: str | None
+    entries: tuple[ComparedEntry, ...]
+    sentence: str
+    trace: InjectionTrace = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.sentence})"
+
+
+class ToolsState:
+    """The tools over a workbench's stores.
+
+    Args:
+        bench: The workbench's state; its source, stores and settings are read at each call.
+
+    Attributes:
+        chosen: The name of the tool that the screen shows.
+        call: The last call by hand.
+        dry: What the last dry run found.
+        comparison: The last comparison.
+        refused: Why the last action could not be done; "" where it was.
+    """
+
+    def __init__(self, bench: WorkbenchState) -> None:
+        self.bench = bench
+        self.call: ToolCall | None = None
+        self.dry: tuple[DryWrite, ...] = ()
+        self.comparison: Comparison | None = None
+        self.refused = ""
+        self._subscribers: dict[object, Callable[[], None]] = {}
+        self._refresher = Refresher(_nothing, self._refuse, self._refuse)
+        self._source: Any = None
+        self._manager: MemoryManager
+        self._undo = bench.subscribe(self._publish)
+        self.chosen = next(iter(self.tools), "")
+
+    @property
+    def manager(self) -> MemoryManager:
+        """The manager whose tools they are: the source's own, else one over its stores that offers both tools.
+
+        Raises:
+            ConfigError: No manager takes these stores.
+        """
+        source = self.bench.source
+        if source is not self._source:
+            stores = list(source.stores)
+            writable = any(store.writable and has_method(store, "add") for store in stores)
+            self._manager = source.manager or MemoryManager(stores, add_tool_config=writable)
+            self._source = source
+        return self._manager
+
+    @property
+    def tools(self) -> dict[str, MemoryTool]:
+        """The tools by name, as the model is told of them; empty where no manager takes the stores."""
+        try:
+            return {tool.name: tool for tool in self.manager.tools if isinstance(tool, MemoryTool)}
+        except ConfigError as error:
+            self.refused = told(error)
+            return {}
+
+    def tool(self, name: str) -> MemoryTool:
+        """Return a tool by its name.
+
+        Raises:
+            ConfigError: There is none of this name.
+        """
+        tools = self.tools
+        if name not in tools:
+            raise ConfigError(
+                f"There is no tool {name!r}; there are {', '.join(tools) or 'none'}.{nearest(name, tools)}",
+                key="tool",
+                value=name,
+                allowed=tuple(tools),
+            )
+        return tools[name]
+
+    def choose(self, name: str) -> None:
+        """Show another tool."""
+        self.tool(name)
+        self.chosen, self.call, self.dry, self.comparison = name, None, (), None
+        self._publish()
+
+    async def run(self, name: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> ToolCall:
+        """Call a tool as a model would, and keep what it returns; ``add_memory`` really writes.
+
+        A tool that fails gives a call with its error, as the model would be told; it does not raise.
+
+        Raises:
+            ConfigError: There is no tool of this name.
+        """
+        tool = self.tool(name)
+        given = {key: value for key, value in {**(arguments or {}), **named}.items() if value not in (None, "", [])}
+        try:
+            self.call = ToolCall(name, given, await tool(given))
+        except Exception as error:  # what the tool raises goes to the model as its answer
+            self.call = ToolCall(name, given, error=told(error))
+        self.refused, self.dry = "", ()
+        if is_add_tool(tool) and not self.call.error:
+            self.bench.changed()  # what it wrote may be found now
+        self._publish()
+        return self.call
+
+    async def dry_run(self, entries: Sequence[str], stores: Sequence[str] | None = None) -> tuple[DryWrite, ...]:
+        """Say for each text and each store that would be written to what the store would do; nothing is written.
+
+        Args:
+            entries: The texts.
+            stores: Names of stores, as the tool's argument; None or empty for all that the tool may write to.
+
+        Raises:
+            ConfigError: No entry, or no store of that name is in the tool's scope.
+        """
+        if isinstance(entries, str) or not entries:
+            raise ConfigError(f"A dry run takes a list of texts, at least one; not {entries!r}.", key="entries")
+        by_name = {store.name: store for store in self._targets(stores)}
+        found = []
+        for name, store in by_name.items():
+            listing = self.bench.source.listings.get(name, store)
+            before: set[str] = set()
+            for content in entries:
+                found.append(await _would_write(store, listing, content, before))
+                before.add(content.strip())
+        self.refused, self.dry, self.call = "", tuple(found), None
+        self._publish()
+        return self.dry
+
+    def _targets(self, stores: Sequence[str] | None) -> list[Any]:
+        tool = next((tool for tool in self.tools.values() if is_add_tool(tool)), None)
+        if tool is None:
+            raise ConfigError(
+                "No tool writes here: the manager's add tool is off, or no store is writable and has add.", key="stores"
+            )
+        names = in_scope(tool.name, list(tool.stores), stores)
+        return [store for store in self.bench.source.stores if store.name in names]
+
+    async def compare(self, text: str) -> Comparison:
+        """Ask for one text in both ways: by ``search_memory``, and by an injection for a user who says it.
+
+        Raises:
+            ConfigError: The text is blank, or no manager takes the stores.
+        """
+        if not text.strip():
+            raise ConfigError("Give a text to look for.", key="text", value=text)
+        trace = await self._injected(text)
+        self.comparison = await _compared(self.manager, self.bench.source.stores, text, trace)
+        self.refused = ""
+        self._publish()
+        return self.comparison
+
+    async def _injected(self, text: str) -> InjectionTrace:
+        question = replace(self.bench.question(), messages=[{"role": "user", "content": [{"text": text}]}])
+        return await question.trace(self.bench.call_limited)
+
+    async def settled(self) -> None:
+        """Return when every action has run."""
+        await self.bench.settled()
+        await self._refresher.settled()
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
+        """Call ``callback`` after each change; the function returned undoes it."""
+        key = object()
+        self._subscribers[key] = callback
+        return partial(self._subscribers.pop, key, None)
+
+    def spawn(self, work: Action) -> None:
+        """Run an action of the page on the notebook's loop."""
+        self._refresher.spawn(work)
+
+    def close(self) -> None:
+        """End what runs; the workbench goes on."""
+        self._undo()
+        self._refresher.close()
+        self._subscribers.clear()
+
+    def __repr__(self) -> str:
+        return f"Tools({', '.join(self.tools) or 'none'})"
+
+    def _refuse(self, error: Exception) -> None:
+        self.refused = told(error)
+        self._publish()
+
+    def _publish(self) -> None:
+        for callback in tuple(self._subscribers.values()):
+            callback()
+
+
+def is_add_tool(tool: MemoryTool) -> bool:
+    """Whether a tool writes entries, under whatever name."""
+    return "entries" in tool.input_schema["properties"]
+
+
+async def _nothing() -> None:
+    """A panel without a refresh of its own."""
+
+
+async def _would_write(store: Any, listing: Any, content: str, before: set[str]) -> DryWrite:
+    """Say what a store would do with a text after those in ``before``."""
+    from ..stores import TestMemoryStore
+
+    if isinstance(store, TestMemoryStore):  # what it refuses, an empty store of its kind refuses too
+        try:
+            await TestMemoryStore(name=store.name, persist=False).add(content)
+        except Exception as error:
+            return DryWrite(content, store.name, "refused", f"it would be refused: {told(error)}")
+    if content.strip() in before:
+        return DryWrite(content, store.name, "repeat", "it repeats an entry of this very call")
+    if not hasattr(listing, "page"):
+        return DryWrite(content, store.name, "unknown", "the store takes it; what it holds already it does not list")
+    known = await _held(listing, content.strip())
+    if known is None:
+        return DryWrite(content, store.name, "new", "it would be stored as a new entry")
+    keeps = "the first is kept, the repeat and its metadata are dropped"
+    if type(store).__name__ != "TestMemoryStore":
+        keeps = "whether it would be stored twice is up to the store"
+    return DryWrite(content, store.name, "repeat", f"the store holds this text already, as {known!r}: {keeps}", known)
+
+
+async def _held(listing: Any, wanted: str) -> str | None:
+    """Return the id of the first record whose text is ``wanted``, spaces around it aside."""
+    at = 0
+    while True:
+        page = await listing.page(at, _PAGE, where=wanted)
+        for record in page:
+            if record.content.strip() == wanted:
+                return str(record.id)
+        if len(page) < _PAGE:
+            return None
+        at += len(page)
+
+
+async def _compared(manager: MemoryManager, stores: Sequence[Any], text: str, trace: InjectionTrace) -> Comparison:
+    by_tool = {(entry.store_name, entry.content) for entry in await manager.search(text)}
+    hits = {(hit.store, hit.content): hit for hit in trace.hits}
+    brought = {key for key, hit in hits.items() if hit.kept and trace.injected}
+    entries = []
+    for store in stores:
+        try:
+            ranking = list(await store.search(text, None))
+        except Exception:  # the trace names a store that fails
+            ranking = []
+        known = {(store.name, entry.content) for entry in ranking}
+        ranking += [hit.entry for key, hit in hits.items() if key[0] == store.name and key not in known]
+        for rank, entry in enumerate(ranking, 1):
+            key = (store.name, entry.content)
+            tool, injected = key in by_tool, key in brought
+            reason = "" if tool == injected else _reason(trace, rank, tool, _most(store), text, key in hits)
+            entries.append(ComparedEntry(store.name, entry.content, rank, tool, injected, reason))
+    return Comparison(text, trace.query, tuple(entries), _outcome(text, entries, trace, stores), trace)
+
+
+def _reason(trace: InjectionTrace, rank: int, tool: bool, most: int, text: str, found: bool) -> str:
+    if not tool:
+        return f"rank {rank}: the search tool takes {most} of each store"
+    if not trace.injected:
+        return f"nothing is injected: {trace.summary}"
+    if trace.query != text and not found:
+        return f"the injection searched for {quoted(trace.query or '')}"
+    return f"the injection takes {_limit(trace)} in all, and entries of earlier stores or ranks fill them"
+
+
+def _outcome(text: str, entries: Sequence[ComparedEntry], trace: InjectionTrace, stores: Sequence[Any]) -> str:
+    tool = sum(entry.tool for entry in entries)
+    injected = sum(entry.injected for entry in entries)
+    each = " or ".join(str(most) for most in sorted({_most(store) for store in stores}))
+    sentence = (
+        f"The search tool returns {counted(tool, 'entry', 'entries')} (at most {each} of each store), the injection "
+        f"brings {injected} (at most {_limit(trace)} in all), store.search alone returns {len(entries)}."
+    )
+    if not trace.injected:
+        return f"{sentence} Nothing is injected: {trace.summary}."
+    if trace.query != text:
+        return f"{sentence} The injection searched for {quoted(trace.query or '')}."
+    return sentence
+
+
+def _most(store: Any) -> int:
+    return int(store.max_search_results or DEFAULT_MAX_SEARCH_RESULTS)
+
+
+def _limit(trace: InjectionTrace) -> int:
+    return trace.settings.max_entries if trace.settings else 0
