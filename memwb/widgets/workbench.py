@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import ipywidgets
@@ -13,6 +13,7 @@ from ..workbench.limit import TIME_LIMIT
 from ..workbench.state import Unset, WorkbenchState
 from . import panes
 from .controls import Controls
+from .drawing import Drawing
 from .entries import EntriesTable
 from .view import TreeView
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .tools import ToolsPanel
 
 _Callback = TypeVar("_Callback", bound=Callable[[Any], Any])
+_Result = TypeVar("_Result")
 
 
 class Workbench(ipywidgets.VBox):
@@ -76,13 +78,15 @@ class Workbench(ipywidgets.VBox):
             widget.add_class(f"memwb-{name}")
         super().__init__([self._top, body])
         self.add_class("memwb-bench")
-        self._detach = self.state.subscribe(self._draw)
-        self._draw()
+        self._drawing = Drawing(self._draw, lambda: self.state.pending)
+        self._detach = self.state.subscribe(self._drawing)
+        self._drawing.now()
 
     # -- in a cell ----------------------------------------------------------------------------------------------
 
     def __await__(self) -> Generator[Any, None, Workbench]:
         yield from self.state.settled().__await__()
+        self._drawing.flush()
         return self
 
     async def set(self, **changes: Any) -> InjectionTrace:
@@ -95,11 +99,11 @@ class Workbench(ipywidgets.VBox):
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
         """
-        return await self.state.set(**changes)
+        return await self._drawn(self.state.set(**changes))
 
     async def edit(self, name: str, source: str) -> InjectionTrace:
         """Put the source of a callback in force, as its editor does, and return the fresh trace."""
-        return await self.state.edit(name, source)
+        return await self._drawn(self.state.edit(name, source))
 
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives, or why not, and what would bring it in."""
@@ -107,19 +111,25 @@ class Workbench(ipywidgets.VBox):
 
     async def find(self, target: str) -> Explanation | None:
         """Make the verdict about the entry that has this id or holds this text; "" for none."""
-        return await self.state.find(target)
+        return await self._drawn(self.state.find(target))
 
     async def say(self, text: str) -> InjectionTrace:
         """Add a message of the user at the end of the conversation and open the model call that answers it."""
         self.state.say(text)
-        await self.state.settled()
+        await self
         return self.trace
 
     async def switch(self, source: Any) -> InjectionTrace:
         """Open another source; conversation and settings stay."""
         self.state.switch(source)
-        await self.state.settled()
+        await self
         return self.trace
+
+    async def _drawn(self, changing: Awaitable[_Result]) -> _Result:
+        """Wait for a change, and return what it gives when the page shows it."""
+        result = await changing
+        self._drawing.flush()
+        return result
 
     def query(self, function: _Callback) -> _Callback:
         """Make a function of a cell the query callback; running the cell again replaces it."""
@@ -182,6 +192,7 @@ class Workbench(ipywidgets.VBox):
         if not self._closed:
             self._closed = True
             self._detach()
+            self._drawing.cancel()
             self.state.close()
             _close_inside(self)
         super().close()

@@ -300,6 +300,7 @@ async def test_what_a_cell_chooses_of_the_entries_shows_on_the_page(bench):
 
     workbench.entries.choose(where="jazz")
     await workbench.entries.load()
+    await workbench
     await workbench._entries.grid
     assert table(workbench) == ["I like jazz."]
     workbench.entries.toggle("e4")
