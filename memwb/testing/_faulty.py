@@ -102,6 +102,10 @@ class FaultyStore:
         self._error = error or ConnectionError(f"store {store.name!r} cannot be reached")
         self._noise, self._poison = tuple(noise), poison
         self._random = random.Random(f"{seed} noise")
+        self._given: dict[str, Any] = {
+            **{"search": search, "add": add, "add_messages": add_messages, "seed": seed, "seconds": seconds},
+            **{"error": error, "noise": noise, "poison": poison},
+        }
         given = {"search": (search, _SEARCHES), "add": (add, _WRITES), "add_messages": (add_messages, _WRITES)}
         self._faults: dict[str, Iterator[str]] = {
             name: Faults(schedule, known, f"{seed} {name}", f"FaultyStore: {name}")
@@ -116,6 +120,10 @@ class FaultyStore:
     def __repr__(self) -> str:
         failed = sum(fault != OK for _, fault in self.calls)
         return f"FaultyStore({visible(self.store.name)!r}, {counted(len(self.calls), 'call')}, {failed} with a fault)"
+
+    def around(self, store: Any) -> FaultyStore:
+        """Return the same faults, from their beginning, around another store."""
+        return FaultyStore(store, **self._given)
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Search the store behind, with this call's fault."""

@@ -151,3 +151,15 @@ async def test_what_is_drawn_by_lot_is_drawn_for_each_method_alone() -> None:
 def test_an_unknown_fault_is_refused_naming_the_method() -> None:
     with pytest.raises(ConfigError, match="FaultyStore: add: there is no fault 'poisoned'; the faults are fail, fail"):
         FaultyStore(notes(), add="poisoned")
+
+
+async def test_the_same_faults_begin_anew_around_another_store() -> None:
+    store = FaultyStore(notes(), add=["fail"], error=OSError("disk full"))
+    with pytest.raises(OSError, match="disk full"):
+        await store.add("tea")
+    other = store.around(notes())
+    with pytest.raises(OSError, match="disk full"):
+        await other.add("tea")
+    await other.add("tea")
+    assert await contents(other) == ["tea"]
+    assert await contents(store) == []
