@@ -1,11 +1,33 @@
-"""The Strands Agents SDK, 1.48 to the newest: read its agents, and give them memwb's memory.
+"""The Strands Agents SDK, 1.48 to the newest: read its agents, record them, and give them memwb's memory.
 
 Reading goes by attributes and imports no SDK. What becomes part of an agent imports it, inside its functions.
 """
 
 from .listing import listing
-from .models import model, scripted
+from .models import Asked, StrandsModel, model, scripted
 from .plugin import StrandsPlugin, plugin
 from .reading import Reading, is_strands, placement, read
+from .recording import RecordedCall, Recording, attach
+from .scores import MEANINGS, Measure, measure
+from .sent import sent
 
-__all__ = ["Reading", "StrandsPlugin", "is_strands", "listing", "model", "placement", "plugin", "read", "scripted"]
+__all__ = [
+    "MEANINGS",
+    "Asked",
+    "Measure",
+    "Reading",
+    "RecordedCall",
+    "Recording",
+    "StrandsModel",
+    "StrandsPlugin",
+    "attach",
+    "is_strands",
+    "listing",
+    "measure",
+    "model",
+    "placement",
+    "plugin",
+    "read",
+    "scripted",
+    "sent",
+]

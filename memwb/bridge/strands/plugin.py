@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ...memory import InjectionTrace, MemoryManager
+from ...memory.messages import copied
 from .host import Host, add_middleware, agent_tool, loop_ends_with_the_call, model_stage
 
 _LAST = 1_000  # where the drain stands among the hooks after an invocation: after every trigger
@@ -50,13 +51,16 @@ class StrandsPlugin:
         return self._traces.get(agent)
 
     async def _inject(self, context: Any) -> Any:
-        """Return the context of a model call with the block folded into its messages, which are copies already."""
+        """Return the context of a model call with the block folded into its messages.
+
+        The trace gets copies of its own: handlers that come later may change the messages in place.
+        """
         agent = context.agent
-        trace = await self.manager.trace_injection(context.messages, state=agent.state, agent=agent)
+        trace = await self.manager.trace_injection(copied(context.messages), state=agent.state, agent=agent)
         self._traces[agent] = trace
         if not trace.injected:
             return context
-        changes: dict[str, Any] = {"messages": trace.messages}
+        changes: dict[str, Any] = {"messages": copied(trace.messages)}
         if hasattr(context, "dynamic_trailing_blocks") and _ends_with_the_block(trace, context.messages):  # from 1.54
             changes["dynamic_trailing_blocks"] = context.dynamic_trailing_blocks + 1
         return replace(context, **changes)
@@ -69,7 +73,7 @@ class StrandsPlugin:
 
 def _ends_with_the_block(trace: InjectionTrace, before: Any) -> bool:
     """Whether the block is the very last thing that the model gets, where a provider may leave it out of its cache."""
-    return trace.messages[-1] is not before[-1] and trace.messages[-1]["content"][:-1] == before[-1]["content"]
+    return bool(trace.messages[-1]["content"][:-1] == before[-1]["content"])
 
 
 def plugin(manager: MemoryManager) -> StrandsPlugin:

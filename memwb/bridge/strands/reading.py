@@ -14,17 +14,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import ConfigError
-from ...memory import MemoryManager
 from ...memory.messages import copied
 from ...memory.settings import INJECTION_KEYS, check_injection_value, refuse_unknown
 from ...memory.types import MemoryInjectionConfig, Message, Placement
 from .listing import file_of, is_test_store
+from .plugin import StrandsPlugin
 
 PACKAGE = "strands-agents"
 APPENDS_SINCE = (1, 54)
 """The first release that puts the block behind the user's words instead of before them."""
 
 MANAGER_NAME = "strands:memory-manager"
+
+MARK = "records_for_memwb"
+"""The attribute of a handler that only records."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Reading:
         notes: Sentences about what a reader would not expect, such as a setting that the SDK ignores.
         state: A copy of the agent's state, which a trigger predicate sees; None for a manager.
         agent: The agent itself, which a trigger predicate sees too; None for a manager.
+        plugin: memwb's plugin where that is the agent's memory, else None.
     """
 
     stores: tuple[Any, ...]
@@ -50,6 +54,7 @@ class Reading:
     notes: tuple[str, ...] = ()
     state: Any = None
     agent: Any = None
+    plugin: StrandsPlugin | None = None
 
 
 def is_strands(value: Any) -> bool:
@@ -112,8 +117,8 @@ def _read_agent(agent: Any) -> Reading:
     manager: Any = getattr(agent, "memory_manager", None) or plugins.get(MANAGER_NAME)
     name = getattr(agent, "name", None)
     label = f"Strands Agent {name!r}" if name and name != "Strands Agents" else "Strands Agent"
-    if isinstance(getattr(manager, "manager", None), MemoryManager):  # memwb's own plugin
-        return _read_plugin(agent, manager.manager, label)
+    if isinstance(manager, StrandsPlugin):
+        return _read_plugin(agent, manager, label)
     if not _is_manager(manager):
         raise ConfigError(
             f"bridge.strands: this {label} has no memory manager, so nothing is injected into its prompts. Build it "
@@ -125,11 +130,18 @@ def _read_agent(agent: Any) -> Reading:
     return _of_agent(reading, agent, manager._injection_config is not False)
 
 
-def _read_plugin(agent: Any, manager: MemoryManager, label: str) -> Reading:
+def _read_plugin(agent: Any, plugin: StrandsPlugin, label: str) -> Reading:
     """Read an agent with memwb's memory: its manager says where the block goes, whatever the SDK does."""
+    manager = plugin.manager
     injection = manager.injection
-    place = injection.get("placement", "prepend") if injection else placement()
-    reading = Reading(manager.stores, injection or False, copied(list(agent.messages)), place, label)
+    reading = Reading(
+        stores=manager.stores,
+        injection=injection or False,
+        messages=copied(list(agent.messages)),
+        placement=injection.get("placement", "prepend") if injection else placement(),
+        label=label,
+        plugin=plugin,
+    )
     return _of_agent(reading, agent, injection is not None)
 
 
@@ -154,7 +166,7 @@ def _other_handlers(agent: Any, injects: bool) -> int:
         for stage, registered in stages.items()
         if getattr(stage, "name", "") == "invokeModel"
         for handler in registered
-        if getattr(handler, "phase", "") != "output"
+        if getattr(handler, "phase", "") != "output" and not getattr(getattr(handler, "handler", None), MARK, False)
     ]
     return max(0, len(handlers) - injects)
 
