@@ -22,8 +22,10 @@ __all__ = [
     "MemwbError",
     "NoAnswerError",
     "StaleTraceError",
+    "StoreBusyError",
     "StoreNotFoundError",
     "StoresFailedError",
+    "SummaryError",
 ]
 
 
@@ -131,6 +133,24 @@ class DamagedFileError(MemwbError, ValueError):
         super().__init__(f"{prefix}{path}{at}: {cause}. The file was not changed.{' ' + advice if advice else ''}")
 
 
+class StoreBusyError(MemwbError, TimeoutError):
+    """Another program held a file for so long that a store gave up. Nothing was changed; the call can be made again.
+
+    Attributes:
+        path: The file.
+        seconds: How long the store has waited.
+    """
+
+    def __init__(self, path: Path | str, seconds: float, where: str) -> None:
+        from pathlib import Path
+
+        self.path, self.seconds = Path(path), seconds
+        super().__init__(
+            f"{where}: {path} was locked by another program for {seconds:g} seconds. Nothing was changed: end what "
+            "holds a transaction open there, or try again."
+        )
+
+
 class StaleTraceError(MemwbError, RuntimeError):
     """A result was asked for while newer settings still wait for their refresh: ``await`` the workbench first."""
 
@@ -189,3 +209,15 @@ class NoAnswerError(MemwbError, LookupError):
     def __init__(self, message: str, asked: tuple[str, list[dict[str, Any]]]) -> None:
         self.asked = asked
         super().__init__(message)
+
+
+class SummaryError(MemwbError):
+    """A summary of a session could not be made, written or taken back. The session is as it was.
+
+    Attributes:
+        reason: Why, in words.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"No summary: {reason}")

@@ -22,8 +22,10 @@ from memwb.errors import (
     MemwbError,
     NoAnswerError,
     StaleTraceError,
+    StoreBusyError,
     StoreNotFoundError,
     StoresFailedError,
+    SummaryError,
     nearest,
 )
 
@@ -65,6 +67,13 @@ EVERY: list[tuple[MemwbError, type[Exception], str]] = [
     ),
     (StaleTraceError("settings changed; `await wb` first"), RuntimeError, "settings changed; `await wb` first"),
     (NoAnswerError("ScriptedModel: no answer", ("system", [])), LookupError, "ScriptedModel: no answer"),
+    (
+        StoreBusyError("/tmp/s.db", 5.0, "SQLiteStore"),
+        TimeoutError,
+        "SQLiteStore: /tmp/s.db was locked by another program for 5 seconds. Nothing was changed: end what holds a "
+        "transaction open there, or try again.",
+    ),
+    (SummaryError("there is no model."), Exception, "No summary: there is no model."),
     (AggregateMemoryError("2 failed", [OSError("full")], ["home"]), Exception, "2 failed"),
     (
         BrokenStoreError("odd", "returned None"),
@@ -104,6 +113,9 @@ def test_the_data_is_kept() -> None:
     damaged = DamagedFileError("/tmp/m.json", "line 3", "no JSON")
     assert (damaged.path, damaged.place, damaged.cause) == (Path("/tmp/m.json"), "line 3", "no JSON")
     cause = OSError("full")
+    busy = StoreBusyError("/tmp/s.db", 5.0, "SQLiteStore")
+    assert vars(busy) == {"path": Path("/tmp/s.db"), "seconds": 5.0}
+    assert vars(SummaryError("x")) == {"reason": "x"}
     assert vars(NoAnswerError("x", ("system", []))) == {"asked": ("system", [])}
     assert vars(AggregateMemoryError("x", (cause,), ["home"])) == {"errors": [cause], "stores": ("home",)}
 

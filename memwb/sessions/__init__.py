@@ -5,14 +5,25 @@ A program written against Definable's documents runs on these names after its im
 
 from __future__ import annotations
 
+from .memory import Memory
+from .messages import ContextMessage
+from .preview import SummaryEvent, SummaryPreview
 from .stores import InMemoryStore
+from .summarize import MemoryStrategy, SummarizeStrategy, SummaryPlan
 from .types import MemoryEntry, MemoryStore, SessionInfo, SupportsReplace, SupportsSessions
 
 __all__ = [
+    "ContextMessage",
     "InMemoryStore",
+    "Memory",
     "MemoryEntry",
     "MemoryStore",
+    "MemoryStrategy",
     "SessionInfo",
+    "SummarizeStrategy",
+    "SummaryEvent",
+    "SummaryPlan",
+    "SummaryPreview",
     "SupportsReplace",
     "SupportsSessions",
 ]

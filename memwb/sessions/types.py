@@ -137,8 +137,17 @@ class MemoryStore(Protocol):
 class SupportsReplace(Protocol):
     """A store that can exchange a user's session as a whole, or not at all."""
 
-    async def replace_session(self, session_id: str, user_id: str, entries: Sequence[MemoryEntry]) -> None:
-        """Put these entries in the place of all that the user's session holds."""
+    async def replace_session(
+        self,
+        session_id: str,
+        user_id: str,
+        entries: Sequence[MemoryEntry],
+        expected: Sequence[MemoryEntry] | None = None,
+    ) -> bool:
+        """Put these entries in the place of all that the user's session holds; return whether that was done.
+
+        With ``expected``, what the caller saw there, it is done only if the session holds just that, in this order.
+        """
         ...
 
 

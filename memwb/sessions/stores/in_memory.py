@@ -196,16 +196,34 @@ class InMemoryStore:
         held = [(key, rows) for key in sorted(self._sessions) if (rows := self._rows(key))]
         return [SessionInfo(*key, len(rows), rows[0][6], rows[-1][6]) for key, rows in held]
 
-    async def replace_session(self, session_id: str, user_id: str, entries: Sequence[MemoryEntry]) -> None:
+    async def replace_session(
+        self,
+        session_id: str,
+        user_id: str,
+        entries: Sequence[MemoryEntry],
+        expected: Sequence[MemoryEntry] | None = None,
+    ) -> bool:
         """Put these entries in the place of all that a user's session holds: all of them or, if one is refused, none.
+
+        Args:
+            session_id: The session.
+            user_id: The user.
+            entries: All that the session shall hold.
+            expected: What the caller has seen there. If the session holds anything else by now, nothing is written.
+
+        Returns:
+            Whether it was written.
 
         Raises:
             ConfigError: One cannot be stored, or is of another session or user. A ValueError.
             DuplicateEntryError: An id is taken outside the session, or two entries have one id. A ValueError.
         """
         rows = rows_for(session_id, user_id, entries, _WHERE)
+        seen = None if expected is None else rows_for(session_id, user_id, expected, _WHERE)
         key = (session_id, user_id)
         with self._lock:
+            if seen is not None and seen != self._ordered(key):
+                return False
             for row in rows:
                 if self._keys.get(row[0]) != key:
                     self._refuse_known(row[0])
@@ -214,6 +232,7 @@ class InMemoryStore:
             self._late.add(key)
             self._sessions[key] = new = {row[0]: row for row in rows}
             self._forget(old.keys() - new.keys())
+        return True
 
     def _refuse_known(self, id: str) -> None:
         if self._row(id) is not None:
@@ -233,14 +252,21 @@ class InMemoryStore:
 
     def _rows(self, key: _Key, limit: int | None = None) -> list[Row]:
         with self._lock:
-            rows = self._sessions.get(key, {})
-            if key in self._late:
-                rows = dict(sorted(rows.items(), key=_time))  # stable: equal times stay in the order of adding
-                self._sessions[key] = rows
-                self._late.discard(key)
             if limit is None:
-                return list(rows.values())
-            return list(islice(reversed(rows.values()), limit))[::-1]
+                return self._ordered(key)
+            self._sort(key)
+            return list(islice(reversed(self._sessions.get(key, {}).values()), limit))[::-1]
+
+    def _ordered(self, key: _Key) -> list[Row]:
+        """Return a session's rows in order of time; call it under the lock."""
+        self._sort(key)
+        return list(self._sessions.get(key, {}).values())
+
+    def _sort(self, key: _Key) -> None:
+        if key in self._late and key in self._sessions:
+            rows = self._sessions[key]
+            self._sessions[key] = dict(sorted(rows.items(), key=_time))  # stable: equal times in the order of adding
+        self._late.discard(key)
 
     def _forget(self, ids: Iterable[str]) -> None:
         for id in ids:
