@@ -52,7 +52,9 @@ class MemwbError(Exception):
 
 
 def _rebuilt(kind: type[MemwbError], args: tuple[Any, ...]) -> MemwbError:
-    return kind.__new__(kind, *args)
+    error = kind.__new__(kind, *args)
+    error.args = args  # an OSError takes them in its __init__ alone
+    return error
 
 
 class ConfigError(MemwbError, ValueError):
