@@ -345,17 +345,19 @@ async def _compared(manager: MemoryManager, stores: Sequence[Any], text: str, tr
             ranking = list(await store.search(text, None))
         except Exception:  # the trace names a store that fails
             ranking = []
-        known = {(store.name, entry.content) for entry in ranking}
+        known, asked = {(store.name, entry.content) for entry in ranking}, len(ranking)
         ranking += [hit.entry for key, hit in hits.items() if key[0] == store.name and key not in known]
         for rank, entry in enumerate(ranking, 1):
             key = (store.name, entry.content)
             tool, injected = key in by_tool, key in brought
-            reason = "" if tool == injected else _reason(trace, rank, tool, _most(store), text, key in hits)
+            reason = "" if tool == injected else _reason(trace, rank, tool, _most(store), text, key in hits, asked)
             entries.append(ComparedEntry(store.name, entry.content, rank, tool, injected, reason))
     return Comparison(text, trace.query, tuple(entries), _outcome(text, entries, trace, stores), trace)
 
 
-def _reason(trace: InjectionTrace, rank: int, tool: bool, most: int, text: str, found: bool) -> str:
+def _reason(trace: InjectionTrace, rank: int, tool: bool, most: int, text: str, found: bool, asked: int) -> str:
+    if not tool and rank > asked and trace.query != text:
+        return f"the text itself does not find it: the injection searched for {quoted(trace.query or '')}"
     if not tool:
         return f"rank {rank}: the search tool takes {most} of each store"
     if not trace.injected:

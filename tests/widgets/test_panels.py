@@ -1,0 +1,195 @@
+"""The panels of tools and timeline: what they show, what their elements do, and that closing leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from ipywidgets.widgets import widget as all_widgets
+
+from memwb import TestMemoryStore, Workbench
+from memwb.widgets.panes.timeline import timeline_pane
+from memwb.widgets.panes.tools import tool_result, tool_spec, tool_tabs
+from tests.widgets.reading import button, read, walk
+from tests.workbench.fakes import ABOUT_ME, ListStore, assistant, user
+
+TALK = [user("Allergic?"), assistant("To latex."), user("My cane?")]
+HOSTILE = "<img src=x onerror=alert(1)> </script> $x$ \x00 cane"
+
+
+@pytest.fixture
+def bench():
+    """Makes a workbench, and closes it at the end."""
+    made = []
+
+    def make(source=None, messages=TALK, **given):
+        made.append(Workbench(source or TestMemoryStore.from_records(ABOUT_ME, name="profile"), messages, **given))
+        return made[-1]
+
+    yield make
+    for workbench in made:
+        workbench.close()
+
+
+async def act(panel, **message):
+    """Send what an element of the page would send, and wait until it is done."""
+    panel._act(message)
+    await panel
+
+
+def field(panel, name):
+    return panel._fields[name]
+
+
+async def press(panel, label):
+    """Press a button of the form, and wait until it is done."""
+    row = panel._form.children[-1]
+    next(each for each in row.children if each.description == label).click()
+    await panel
+
+
+# -- timeline -------------------------------------------------------------------------------------------------------
+
+
+async def test_the_timeline_shows_the_headline_the_cells_and_a_line_for_each_call(bench):
+    panel = await bench().timeline()
+
+    assert read(timeline_pane(panel.state)) == (
+        f"{panel.timeline.headline}\n"
+        "Entries × calls ■ in the block, the darker the nearer to its top; □ found, not in the block\n"
+        "entry | [1] | [2] |\n"
+        "I am allergic to latex. | 1 | |\n"
+        "I have moderate mobility issues and use a cane. | | 1 |\n"
+        f"Calls ~{panel.timeline.tokens} tokens in all\n"
+        "call | answers | trigger | query | entries | tokens | outcome |\n"
+        f"[1] | Allergic? | ✓ | Allergic? | 1 | {panel.timeline.calls[0].tokens} | injected |\n"
+        f"[2] | My cane? | ✓ | My cane? | 1 | {panel.timeline.calls[1].tokens} | injected |"
+    )
+
+
+async def test_a_click_on_a_cell_opens_its_call_in_the_workbench(bench):
+    wb = bench()
+    panel = await wb.timeline()
+    cell = next(
+        node for node in walk(timeline_pane(panel.state)) if node.attributes.get("title", "").startswith("call 1")
+    )
+
+    await act(panel, **cell.action)
+
+    assert (wb.state.call, wb.trace.query) == (1, "Allergic?")
+    chosen = [node for node in walk(timeline_pane(panel.state)) if node.attributes.get("aria-current")]
+    assert {node.text() for node in chosen} == {"1"}
+
+
+async def test_a_call_that_is_gone_is_refused_on_the_panel(bench):
+    panel = await bench().timeline()
+
+    await act(panel, do="show", call=9)
+
+    assert "call is 9" in read(timeline_pane(panel.state))
+
+
+async def test_the_timeline_follows_the_workbench(bench):
+    wb = bench()
+    panel = await wb.timeline()
+    await wb.set(query=lambda context: "jazz")
+    await panel
+
+    assert panel.timeline.headline.startswith("The same fact in 2 calls")
+
+
+async def test_a_conversation_without_a_user_has_a_headline_and_no_tables(bench):
+    panel = await bench(messages=[assistant("Hello.")]).timeline()
+
+    assert read(timeline_pane(panel.state)) == "No model call yet: the conversation holds no user message."
+
+
+# -- tools ----------------------------------------------------------------------------------------------------------
+
+
+async def test_the_panel_shows_a_tool_word_for_word_and_a_form_of_its_arguments(bench):
+    panel = await bench().tools()
+    tool = panel.state.tools["search_memory"]
+
+    assert button(tool_tabs(panel.state), "add_memory") == {"do": "choose", "to": "add_memory"}
+    assert tool.description in [node.text() for node in walk(tool_spec(panel.state)) if node.tag == "pre"]
+    assert list(panel._fields) == ["query", "max_search_results"]  # one store: nothing to choose
+
+
+async def test_calling_the_search_tool_shows_its_payload_and_the_injection_beside_it(bench):
+    panel = await bench().tools()
+    field(panel, "query").value = "latex jazz"
+    field(panel, "max_search_results").value = "1"
+
+    await press(panel, "Call")
+
+    shown = read(tool_result(panel.state))
+    assert panel.state.call.arguments == {"query": "latex jazz", "max_search_results": 1}
+    assert panel.state.call.text in shown
+    assert panel.state.comparison.sentence in shown
+
+
+async def test_a_number_that_is_none_is_refused_on_the_panel(bench):
+    panel = await bench().tools()
+    field(panel, "max_search_results").value = "many"
+
+    await press(panel, "Call")
+
+    assert "max_search_results must be a whole number, not 'many'." in read(tool_tabs(panel.state))
+
+
+async def test_the_add_tool_is_tried_first_and_writes_when_told_to(bench):
+    stores = [TestMemoryStore.from_records(ABOUT_ME, name="a"), TestMemoryStore.from_records([], name="b")]
+    panel = await bench(stores).tools()
+    await act(panel, do="choose", to="add_memory")
+    field(panel, "entries").value = f"{ABOUT_ME[0]}\n\nI drink tea."
+    field(panel, "stores").value = ("a",)
+
+    await press(panel, "Dry run")
+    assert read(tool_result(panel.state)).startswith("Result\nDry run: nothing was written.")
+    assert [(write.store, write.outcome) for write in panel.state.dry] == [("a", "repeat"), ("a", "new")]
+    assert await stores[0].count() == 4
+
+    await press(panel, "Write")
+    assert panel.state.call.payload == {"stored": 2}
+    assert [await store.count() for store in stores] == [5, 0]
+
+
+async def test_the_twins_in_a_cell_do_what_the_page_does(bench):
+    panel = await bench().tools()
+
+    assert (await panel.run("search_memory", query="jazz")).payload[0]["content"] == "I like jazz."
+    assert [write.outcome for write in await panel.dry_run(["I like jazz."])] == ["repeat"]
+    assert (await panel.compare("jazz")).entries[0].injected
+
+
+# -- both -----------------------------------------------------------------------------------------------------------
+
+
+async def test_memory_text_stays_text_in_every_pane(bench):
+    wb = bench(ListStore(HOSTILE, name=HOSTILE), HOSTILE)
+    timeline, tools = await wb.timeline(), await wb.tools()
+    await tools.run("search_memory", query=HOSTILE)
+    await tools.compare(HOSTILE)
+
+    for tree in (timeline_pane(timeline.state), tool_result(tools.state), tool_tabs(tools.state)):
+        assert "<img" not in tree.to_html()
+    assert "\\x00" in timeline_pane(timeline.state).to_html()
+    assert "\\x00" in tool_result(tools.state).to_html()
+    assert "<img" not in timeline.timeline._repr_html_()
+
+
+async def test_b67_opening_and_closing_the_panels_leaves_no_widget(bench):
+    wb = bench()
+    await wb
+    before = len(all_widgets._instances)
+
+    for _ in range(20):
+        timeline, tools = await wb.timeline(), await wb.tools()
+        await act(tools, do="choose", to="add_memory")
+        timeline.close()
+        tools.close()
+    gc.collect()
+
+    assert len(all_widgets._instances) == before
+    assert len(wb.state._subscribers) == 1
