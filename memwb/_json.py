@@ -22,6 +22,7 @@ MAX_DEPTH = 100
 """How deep lists and dicts may nest in metadata, the metadata itself counted."""
 
 _BLOCK = 1 << 15
+_19_DIGITS = b"0" * 19
 _DIGITS_TO_0 = bytes.maketrans(b"0123456789", b"0000000000")
 # In indented JSON a bare value follows the blanks of its line or a key. null may have been NaN, and floats with an
 # exponent, or small or large enough to need one, are where the two writers differ.
@@ -92,9 +93,11 @@ tells of damage without saying where."""
 
 def is_plain(data: bytes | bytearray) -> bool:
     """Whether the data, if it is JSON at all, holds no integer beyond 64 bits."""
+    if len(data) <= _BLOCK:
+        return _19_DIGITS not in data.translate(_DIGITS_TO_0) or not _may_exceed_64_bits(data)
     starts = range(0, len(data), _BLOCK)
     blocks = (data[max(0, start - 18) : start + _BLOCK].translate(_DIGITS_TO_0) for start in starts)
-    return not any(b"0" * 19 in block for block in blocks) or not _may_exceed_64_bits(data)
+    return not any(_19_DIGITS in block for block in blocks) or not _may_exceed_64_bits(data)
 
 
 def loads(data: bytes | bytearray) -> Any:

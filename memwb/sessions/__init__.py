@@ -8,7 +8,7 @@ from __future__ import annotations
 from .memory import Memory
 from .messages import ContextMessage
 from .preview import SummaryEvent, SummaryPreview
-from .stores import InMemoryStore
+from .stores import InMemoryStore, SQLiteStore
 from .summarize import MemoryStrategy, SummarizeStrategy, SummaryPlan
 from .types import MemoryEntry, MemoryStore, SessionInfo, SupportsReplace, SupportsSessions
 
@@ -19,6 +19,7 @@ __all__ = [
     "MemoryEntry",
     "MemoryStore",
     "MemoryStrategy",
+    "SQLiteStore",
     "SessionInfo",
     "SummarizeStrategy",
     "SummaryEvent",

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .in_memory import InMemoryStore
+from .sqlite import SQLiteStore
 
-__all__ = ["InMemoryStore"]
+__all__ = ["InMemoryStore", "SQLiteStore"]
