@@ -93,13 +93,17 @@ async def frame(store: Any) -> pandas.DataFrame:
     or may not be in it.
 
     Args:
-        store: A store that can list its entries (:class:`memwb.stores.Listable`).
+        store: A store that can list its entries (:class:`memwb.stores.Listable`), or a TestMemoryStore or
+            FileMemoryStore of the Strands SDK.
 
     Raises:
         ConfigError: The store cannot list its entries.
     """
+    from .bridge import strands
     from .stores import Listable
 
+    if not isinstance(store, Listable) and (listing := strands.listing(store)) is not None:
+        store = listing
     if not isinstance(store, Listable):
         name = getattr(store, "name", None)
         raise ConfigError(

@@ -70,12 +70,17 @@ class Refresher:
         self._capture()
         self._on_loop(lambda: self._start(pause))
 
-    def spawn(self, action: Action) -> None:
-        """Run another action of the page on the notebook's loop; a failure goes to ``on_refused``."""
+    def spawn(self, action: Action, *, foreign: bool = False) -> None:
+        """Run another action of the page on the notebook's loop; a failure goes to ``on_refused``.
+
+        A ``foreign`` action comes from a loop that is not the notebook's, such as that of an agent on its own thread:
+        without a loop to run on it waits for the next :meth:`settled`.
+        """
         if self._closed:
             return
         self._actions.append(action)
-        self._capture()
+        if not foreign:
+            self._capture()
         self._on_loop(self._start_actions)
 
     async def settled(self) -> None:

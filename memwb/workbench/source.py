@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..memory import MemoryManager, Message
 from ..memory.messages import copied
+from ..memory.types import RELEVANCE_SCORE
 
 DEMO = ("ikat-demo", "2024-test/11/t4")
 """The data set and the case that a workbench without a source opens on."""
@@ -30,7 +31,7 @@ class Source:
         notes: Sentences that the reader should know.
         agent: The live agent, None without one; a trigger predicate may look at it.
         state: A copy of its state, which a trigger predicate sees as well.
-        manager: The memwb manager that was opened, None for any other source.
+        manager: The memwb manager that was opened, or that the agent has; None for any other source.
     """
 
     stores: list[Any]
@@ -137,6 +138,12 @@ def _stores(stores: list[Any]) -> Source:
             notes.append(
                 f"store {getattr(store, 'name', store)!r} cannot list its entries: it is seen through its search"
             )
+        measure = strands.measure(store)
+        if measure is not None and measure.key != RELEVANCE_SCORE:
+            notes.append(
+                f"store {store.name!r} tells under {measure.key!r}, a {measure.meaning}, "
+                f"{strands.MEANINGS[measure.meaning]}"
+            )
     return Source(stores, listings=listings, notes=tuple(notes))
 
 
@@ -151,6 +158,7 @@ def _foreign(source: Any) -> Source:
         opened.injection, opened.messages = reading.injection, list(reading.messages)
         opened.placement, opened.notes = reading.placement, (*opened.notes, *reading.notes)
         opened.agent, opened.state = reading.agent, reading.state
+        opened.manager = reading.plugin.manager if reading.plugin else None
         return opened
     raise ConfigError(
         f"Workbench: cannot open {type(source).__name__} {source!r:.80}. Give an agent, a memory manager, a store or a "

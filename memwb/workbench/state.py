@@ -27,6 +27,7 @@ from .code import Problem
 from .editor import NAMES, Slot
 from .entries import EntriesState
 from .limit import TIME_LIMIT, limited
+from .live import LiveState
 from .preview import Preview, Question, Stores, named
 from .refresh import PAUSE, Refresher
 from .source import open_source, read_messages
@@ -83,6 +84,7 @@ class WorkbenchState:
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
         self._subscribers: dict[object, Callable[[], None]] = {}
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
+        self.live = LiveState(self)
         self.preview: Preview | None = None
         self.failure = ""
         self.refused = ""
@@ -309,9 +311,9 @@ class WorkbenchState:
         target = await named(self.source.listings, target)
         return await explain(self._stores(), target, self.seen, self.settings, trace=self.trace, **given)
 
-    def spawn(self, work: Callable[[], Any]) -> None:
-        """Run an action of the page on the notebook's loop."""
-        self._refresher.spawn(work)
+    def spawn(self, work: Callable[[], Any], *, foreign: bool = False) -> None:
+        """Run an action of the page, or of a ``foreign`` loop such as a live agent's, on the notebook's loop."""
+        self._refresher.spawn(work, foreign=foreign)
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
         """Call ``callback`` after each change; the function returned undoes it (twice is harmless)."""
@@ -321,6 +323,7 @@ class WorkbenchState:
 
     def close(self) -> None:
         """End what runs and forget the subscribers."""
+        self.live.detach()
         self._refresher.close()
         self._subscribers.clear()
 

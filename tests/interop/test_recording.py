@@ -92,7 +92,7 @@ async def test_what_another_handler_changed_is_said() -> None:
     add_middleware(agent, model_stage().Input, louder)
     await agent.invoke_async("Which tea?")
     assert recording[0].after == answering.asked[0].messages
-    assert recording[0].difference == "message 1 (user) has 1 more block than the trace: 'BE QUICK'"
+    assert recording[0].difference == "message 1 (user) has 1 more block than expected: 'BE QUICK'"
     assert recording.differing == [recording[0]]
     assert repr(recording).endswith("1 model call, 1 with a difference)")
 

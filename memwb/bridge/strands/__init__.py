@@ -7,7 +7,7 @@ from .listing import listing
 from .models import Asked, StrandsModel, model, scripted
 from .plugin import StrandsPlugin, plugin
 from .reading import Reading, is_strands, placement, read
-from .recording import RecordedCall, Recording, attach
+from .recording import RecordedCall, Recording, attach, difference
 from .scores import MEANINGS, Measure, measure
 from .sent import sent
 
@@ -21,6 +21,7 @@ __all__ = [
     "StrandsModel",
     "StrandsPlugin",
     "attach",
+    "difference",
     "is_strands",
     "listing",
     "measure",

@@ -31,6 +31,7 @@ class RecordedCall:
         after: What the model got.
         trace: The injection of this call: the agent's own where memwb injects, else memwb's over the same history,
             stores and settings, made at the moment of the call.
+        state: A copy of the agent's state at the call, which a trigger predicate sees.
         difference: How what the model got differs from the trace, in a sentence; empty where it is the same, byte for
             byte.
     """
@@ -39,6 +40,7 @@ class RecordedCall:
     before: list[Message]
     after: list[Message]
     trace: InjectionTrace
+    state: Any = None
     difference: str = ""
 
     def __repr__(self) -> str:
@@ -102,7 +104,9 @@ class Recording(Sequence[RecordedCall]):
             before = copy.deepcopy(list(context.agent.messages))
             after = sent(context.messages)
             trace = await self._trace(before, context.agent)
-            call = RecordedCall(len(self) + 1, before, after, trace, difference(sent(trace.messages), after))
+            state = copy.deepcopy(context.agent.state)
+            differs = difference(sent(trace.messages), after)
+            call = RecordedCall(len(self) + 1, before, after, trace, state, differs)
             self._calls.append(call)
             self._tell(call)
         except Exception as error:
@@ -202,25 +206,25 @@ def _tap(agent: Any) -> _Tap:
 
 
 def difference(expected: Sequence[Message], got: Sequence[Message]) -> str:
-    """Say how the messages that a model got differ from those that were expected; empty where they do not."""
+    """Say how what a model got differs from what was expected; empty where it does not."""
     for at, (one, other) in enumerate(zip(expected, got, strict=False), 1):
         if one != other:
             return f"message {at} ({other['role']}) {_blocks(one['content'], other['content'])}"
     if len(expected) != len(got):
-        return f"it got {counted(len(got), 'message')} where the trace has {len(expected)}"
+        return f"there are {counted(len(got), 'message')} where {len(expected)} were expected"
     return ""
 
 
 def _blocks(expected: Sequence[Any], got: Sequence[Any]) -> str:
     for at, (one, other) in enumerate(zip(expected, got, strict=False), 1):
         if one != other:
-            return f"has as block {at} {_shown(other)} where the trace has {_shown(one)}"
+            return f"has as block {at} {_shown(other)}, where {_shown(one)} was expected"
     more, place = len(got) - len(expected), min(len(got), len(expected))
     if more > 0:
-        return f"has {counted(more, 'more block')} than the trace: {_shown(got[place])}"
+        return f"has {counted(more, 'more block')} than expected: {_shown(got[place])}"
     if more < 0:
-        return f"lacks {counted(-more, 'block')} of the trace: {_shown(expected[place])}"
-    return "has another role than in the trace"
+        return f"lacks {counted(-more, 'block')}: {_shown(expected[place])}"
+    return "has another role than expected"
 
 
 def _shown(block: Any) -> str:

@@ -95,7 +95,7 @@ def _step(sign: str, label: str, to: int, possible: bool) -> Node:
 
 
 def _banners(state: WorkbenchState) -> list[str]:
-    banners = list(state.source.notes)
+    banners = [*state.live.notes, *state.source.notes]
     if state.failure:
         banners.insert(0, f"The last refresh failed, what you see is older: {state.failure}")
     if state.refused:
