@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from .search import StoreAnswer, ask_stores, is_the_stores_own
-from .trace import Hit, InjectionTrace, Matcher, make_hit
+from .trace import Hit, InjectionTrace, hits_of
 
 DEEP_LIMIT = 100
 """Entries asked of a store that cannot say how many of its entries match."""
@@ -74,18 +74,22 @@ class _Marks:
 
     def __init__(self, trace: InjectionTrace | None) -> None:
         self._answered = {} if trace is None else {answer.store.name: len(answer.entries) for answer in trace.answers}
-        self._kept = Counter((hit.store, hit.content) for hit in (trace.hits if trace else ()) if hit.kept)
         self._asked = trace.settings.max_entries if trace is not None and trace.settings else 0
+        self._kept: dict[str, Counter[str]] = {}
+        for hit in trace.hits if trace else ():
+            if hit.kept:
+                self._kept.setdefault(hit.store, Counter())[hit.content] += 1
 
-    def hits(self, answer: StoreAnswer, query: str) -> Iterable[Hit]:
+    def hits(self, answer: StoreAnswer, query: str) -> list[Hit]:
         """Describe a store's answer, each kept entry marked once."""
-        name = answer.store.name
-        answered = self._answered.get(name, self._asked)
-        matcher = Matcher(answer.store, query)
-        for rank, entry in enumerate(answer.entries, 1):
-            is_kept = self._kept[name, entry.content] > 0
-            self._kept[name, entry.content] -= is_kept
-            yield make_hit(matcher, rank, entry, kept=is_kept, below=answered < rank <= self._asked)
+        left = self._kept.get(answer.store.name, Counter())
+        kept = [False] * len(answer.entries)
+        for place, entry in enumerate(answer.entries):
+            if left.get(entry.content):
+                left[entry.content] -= 1
+                kept[place] = True
+        answered = self._answered.get(answer.store.name, self._asked)
+        return hits_of(answer, query, kept, below=range(answered + 1, self._asked + 1))
 
 
 def failed_stores(trace: InjectionTrace | None) -> dict[str, BaseException]:

@@ -15,7 +15,7 @@ from .injection import run_injection
 from .queries import last_two_messages, latest_without_stop_words, whole_history
 from .search import is_the_stores_own
 from .settings import Injection
-from .trace import Hit, InjectionTrace, in_order, matched_tokens, tokenizer_of
+from .trace import Hit, InjectionTrace, in_order, matching_by, tokenizer_of
 from .types import Message
 from .wanted import Target, Wanted
 
@@ -249,7 +249,7 @@ def _not_matched(
     manager: HasStores, wanted: Wanted, query: str, missing: Sequence[str], failure: BaseException | None
 ) -> str:
     store = next(store for store in manager.stores if store.name == wanted.store)
-    if not callable(getattr(store, "tokenizer", None)) or matched_tokens(store, query, wanted.content):
+    if not callable(getattr(store, "tokenizer", None)) or matching_by(store, query)(wanted.content):
         if failure is not None:
             return f"{wanted.store!r} did not return it, and when asked for more it raised {cropped(repr(failure))}"
         return f"{wanted.store!r} does not return it for this query"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._text import estimate_tokens, quoted
@@ -179,13 +180,9 @@ class InjectionTrace:
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
         """Every entry that the stores returned, in store order and each store's own ranking."""
-        kept = len(self.entries)
-        hits: list[Hit] = []
-        for answer in self.answers:
-            matcher = Matcher(answer.store, self.query or "")
-            for rank, entry in enumerate(answer.entries, 1):
-                hits.append(make_hit(matcher, rank, entry, kept=len(hits) < kept))
-        return tuple(hits)
+        kept = chain(repeat(True, len(self.entries)), repeat(False))
+        query = self.query or ""
+        return tuple([hit for answer in self.answers for hit in hits_of(answer, query, kept)])
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -240,53 +237,48 @@ class InjectionTrace:
         return trace_html(self)
 
 
-class Matcher:
-    """Finds the tokens of one query in the contents of one store, by the store's own tokenizer.
+def hits_of(answer: StoreAnswer, query: str, kept: Iterable[bool], below: range = range(0)) -> list[Hit]:
+    """Describe what a store answered to a query.
 
     Args:
-        store: The store that was asked.
+        answer: The store and its entries, of ranks 1, 2, 3.
         query: What it was asked.
+        kept: For each entry whether it survived the cut.
+        below: Ranks of entries that the injection never saw, since the store gave it fewer than it was asked for.
     """
-
-    def __init__(self, store: Any, query: str) -> None:
-        self.store_name: str = store.name
-        from ..ranking import held, tokenize
-
-        self._tokenizer = tokenizer_of(store)
-        self._tokens = in_order(set(self._tokenizer(query)), query)
-        self._held = held if self._tokenizer is tokenize else None  # the short way, for the documented tokenizer
-
-    def matched(self, content: str) -> tuple[str, ...]:
-        """Return the query's tokens that ``content`` holds, in the query's order."""
-        if self._held is not None:
-            return tuple(self._held(self._tokens, content))
-        common = set(self._tokenizer(content))
-        return tuple([token for token in self._tokens if token in common])
-
-
-def make_hit(matcher: Matcher, rank: int, entry: MemoryEntry, *, kept: bool = False, below: bool = False) -> Hit:
-    """Describe an entry as the ``rank``-th answer of the matcher's store to the matcher's query.
-
-    ``below`` marks an entry that the injection never saw, since the store was asked for fewer.
-    """
-    score = entry.metadata.get(RELEVANCE_SCORE) if isinstance(entry.metadata, dict) else None
-    hit = Hit.__new__(Hit)
-    hit.__dict__.update(  # a preview makes hundreds, and setting frozen fields one by one takes twice as long
-        store=matcher.store_name,
-        rank=rank,
-        score=score if isinstance(score, _NUMBERS) and not isinstance(score, bool) else None,
-        id=entry.id,
-        entry=entry,
-        matched=matcher.matched(entry.content),
-        kept=kept,
-        cut_by=None if kept else "store limit" if below else "max_entries",
-    )
-    return hit
+    name, matched = answer.store.name, matching_by(answer.store, query)
+    new = Hit.__new__
+    hits = []
+    for rank, (entry, is_kept) in enumerate(zip(answer.entries, kept, strict=False), 1):
+        score = entry.metadata.get(RELEVANCE_SCORE) if isinstance(entry.metadata, dict) else None
+        hit = new(Hit)
+        fields = hit.__dict__  # a preview makes hundreds, and setting frozen fields takes three times as long
+        fields["store"] = name
+        fields["rank"] = rank
+        fields["score"] = score if isinstance(score, _NUMBERS) and score is not True and score is not False else None
+        fields["id"] = entry.id
+        fields["entry"] = entry
+        fields["matched"] = matched(entry.content)
+        fields["kept"] = is_kept
+        fields["cut_by"] = None if is_kept else "store limit" if rank in below else "max_entries"
+        hits.append(hit)
+    return hits
 
 
-def matched_tokens(store: Any, query: str, content: str) -> tuple[str, ...]:
-    """Return the query's tokens that ``content`` holds, in the query's order, by the store's own tokenizer."""
-    return Matcher(store, query).matched(content)
+def matching_by(store: Any, query: str) -> Callable[[str], tuple[str, ...]]:
+    """Return what gives the query's tokens that a content holds, in the query's order, by the store's own tokenizer."""
+    from ..ranking import held, tokenize
+
+    tokenizer = tokenizer_of(store)
+    tokens = in_order(set(tokenizer(query)), query)
+    if tokenizer is tokenize:
+        return lambda content: tuple(held(tokens, content))
+
+    def matched(content: str) -> tuple[str, ...]:
+        common = set(tokenizer(content))
+        return tuple([token for token in tokens if token in common])
+
+    return matched
 
 
 def tokenizer_of(store: Any) -> Any:

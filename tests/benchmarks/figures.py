@@ -172,16 +172,24 @@ async def inject(given: Setting) -> Samples:
 
 
 async def trace_injection(given: Setting) -> Samples:
-    """The same with its trace, of which the hits and the notes are read too."""
+    """The same with its trace, of which the hits and the notes are read too, in turns with the turn alone."""
     manager, queries = given.side.manager(_stores(given)), data.queries()
+    alone: list[float] = []
+    traced: list[float] = []
 
-    async def trace(messages: Any) -> Any:
+    async def both(messages: Any) -> None:
+        begin = time.process_time()
+        await manager.inject(messages)
+        between = time.process_time()
         found = await manager.trace_injection(messages)
-        return found.hits, found.notes
+        _ = found.hits, found.notes
+        alone.append(between - begin)
+        traced.append(time.process_time() - between)
 
     for query in queries[:4]:
-        await trace(conversation(query))
-    return Samples(await sampled(trace, cycle([conversation(query) for query in queries]), given.seconds))
+        await both(conversation(query))
+    samples = await sampled(both, cycle([conversation(query) for query in queries]), given.seconds)
+    return Samples(samples, {"trace/inject": statistics.median(traced) / statistics.median(alone)})
 
 
 MEASURES: dict[str, Callable[[Setting], Awaitable[Samples]]] = {

@@ -23,7 +23,7 @@ PROJECT = Path(__file__).parents[2]
 PATIENCE = 60.0
 
 SET_UP = """
-import sys
+import asyncio, sys
 from time import perf_counter, thread_time
 sys.path.insert(0, {project!r})
 from memwb.stores import TestMemoryStore
@@ -35,6 +35,15 @@ state = getattr(shown, "state", shown)
 
 def nothing(comm, opened):
     comm.on_msg(lambda message: comm.send({{"done": message["content"]["data"]["n"]}}))
+
+def later(comm, opened):
+    loop = asyncio.get_running_loop()
+    async def answer(n, begun):
+        comm.send({{"done": n, "inside": perf_counter() - begun}})
+    def received(message):
+        task = answer(message["content"]["data"]["n"], perf_counter())
+        loop.call_soon_threadsafe(loop.create_task, task)
+    comm.on_msg(received)
 
 def change(comm, opened):
     begun = {{}}
@@ -50,7 +59,7 @@ def change(comm, opened):
     comm.on_msg(received)
     state.subscribe(told)
 
-for target in (nothing, change):
+for target in (nothing, later, change):
     get_ipython().kernel.comm_manager.register_target(target.__name__, target)
 """
 
@@ -68,6 +77,7 @@ class Times:
 
     Attributes:
         nothing: Round trips to a handler that does nothing.
+        later: What passes inside the kernel from a message to a task that it asks for: the kernel's own work.
         change: Round trips of a change, until its preview is there.
         inside: What of them passed inside the kernel.
         cpu: The CPU time in there.
@@ -75,6 +85,7 @@ class Times:
     """
 
     nothing: list[float]
+    later: list[float]
     change: list[float]
     inside: list[float]
     cpu: list[float]
@@ -84,6 +95,7 @@ class Times:
         """Return medians, and where it matters the 95th percentile."""
         return {
             "nothing": statistics.median(self.nothing),
+            "later": statistics.median(self.later),
             "change": statistics.median(self.change),
             "p95": statistics.quantiles(self.change, n=20)[-1],
             "inside": statistics.median(self.inside),
@@ -159,15 +171,16 @@ def measured(folder: Path, count: int, stores: int, rounds: int, shown: bool) ->
     )
     with _kernel() as kernel:
         kernel.run(code)
-        for target in ("nothing", "change"):
+        for target in ("nothing", "later", "change"):
             kernel.open(target)
             for number in range(5):
                 kernel.ask(target, 20 + number)
         nothing = [kernel.ask("nothing", 3 + number % 7)[0] for number in range(rounds)]
+        later = [kernel.ask("later", number)[1]["inside"] * 1e3 for number in range(rounds)]
         changes = [kernel.ask("change", 3 + number % 7) for number in range(rounds)]
         ten = [kernel.ask("change", *range(1, 11))[0] for _ in range(max(3, rounds // 10))]
     inside, cpu = ([answer[key] * 1e3 for _, answer in changes] for key in ("inside", "cpu"))
-    return Times(nothing, [trip for trip, _ in changes], inside, cpu, ten)
+    return Times(nothing, later, [trip for trip, _ in changes], inside, cpu, ten)
 
 
 if __name__ == "__main__":

@@ -156,11 +156,11 @@ class Benchmark:
             spread = statistics.median(spreads)
             self.rows.append(row(f"{figure.label}: p95 / p50", case.size, "", spread, [], most(3), Limit()))
         if figure.measure == "inject":
-            self._trace(case, own)
+            self._trace(case)
 
-    def _trace(self, case: Case, inject: float) -> None:
-        figure = Figure("trace_injection", "", (case,), peer="")
-        share = typical(self.runner.measure(figure, case)[0]) / inject
+    def _trace(self, case: Case) -> None:
+        found = self.runner.measure(Figure("trace_injection", "", (case,), peer=""), case)[0]
+        share = statistics.median(one["extra"]["trace/inject"] for one in found)
         self.rows.append(row("trace with hits and notes / inject", case.size, "", share, [], most(2), Limit()))
 
     def _imports(self) -> None:
