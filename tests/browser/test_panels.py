@@ -56,9 +56,9 @@ def test_the_search_tool_is_called_from_its_form_by_keyboard_alone(notebook):
 
     panel.get_by_label("query").focus()
     keyboard.type("latex dd jazz")  # "d d" would delete the cell, were it the notebook's
-    for _ in range(3):
+    for _ in range(3):  # past the number and the stores
         keyboard.press("Tab")
-    assert opened.page.evaluate("document.activeElement.textContent") == "Call"
+    opened.page.wait_for_function("document.activeElement.textContent === 'Call'")
     keyboard.press("Enter")
 
     panel.get_by_role("region", name="Comparison").wait_for()
