@@ -16,6 +16,7 @@ from .events import AfterInvocation, BeforeModelCall, MessageAdded
 from .extraction.triggers import IntervalTrigger, InvocationTrigger
 from .extraction.types import (
     ExtractionConfig,
+    ExtractionReport,
     ExtractionResult,
     ExtractionTrigger,
     ExtractionTriggerContext,
@@ -50,26 +51,56 @@ from .types import (
     MemoryToolConfig,
     Message,
     Metadata,
+    Model,
     Placement,
     SearchOptions,
 )
 
 if TYPE_CHECKING:
     from .explain import Explanation, Ranking, Suggestion, ranking_of
+    from .extraction.batches import ExtractionStatus
+    from .extraction.happenings import (
+        Answered,
+        Asked,
+        Buffered,
+        Failed,
+        Filtered,
+        Fired,
+        Flushed,
+        Noted,
+        Proposed,
+        Reviewed,
+        Saved,
+        Skipped,
+        TurnEnded,
+        Unreadable,
+    )
+    from .extraction.log import ExtractionLog
+    from .extraction.model_extractor import ModelExtractor
 
 __all__ = [
     "AddMessagesContext",
     "AfterInvocation",
     "AggregateMemoryError",
+    "Answered",
+    "Asked",
     "BeforeModelCall",
+    "Buffered",
     "Call",
     "Explanation",
     "ExtractionConfig",
+    "ExtractionLog",
+    "ExtractionReport",
     "ExtractionResult",
+    "ExtractionStatus",
     "ExtractionTrigger",
     "ExtractionTriggerContext",
     "Extractor",
     "ExtractorContext",
+    "Failed",
+    "Filtered",
+    "Fired",
+    "Flushed",
     "Hit",
     "InjectionConfig",
     "InjectionContext",
@@ -97,13 +128,22 @@ __all__ = [
     "Message",
     "MessageAdded",
     "Metadata",
+    "Model",
+    "ModelExtractor",
     "Note",
+    "Noted",
     "Placement",
+    "Proposed",
     "Ranking",
+    "Reviewed",
+    "Saved",
     "SearchOptions",
     "SearchResult",
+    "Skipped",
     "Stage",
     "Suggestion",
+    "TurnEnded",
+    "Unreadable",
     "default_format",
     "estimate_tokens",
     "model_calls",
@@ -114,14 +154,22 @@ __all__ = [
 # A library stays silent unless its user asks: without this, Python prints warnings of unconfigured loggers.
 logging.getLogger("memwb").addHandler(logging.NullHandler())
 
-_EXPLAINING = ("Explanation", "Ranking", "Suggestion", "ranking_of")
+_LOADED_LATER = {
+    ".explain": "Explanation Ranking Suggestion ranking_of",
+    ".extraction.batches": "ExtractionStatus",
+    ".extraction.log": "ExtractionLog",
+    ".extraction.happenings": "Answered Asked Buffered Failed Filtered Fired Flushed Noted Proposed Reviewed Saved "
+    "Skipped TurnEnded Unreadable",
+    ".extraction.model_extractor": "ModelExtractor",
+}
+_HOMES = {name: module for module, names in _LOADED_LATER.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
-    """Load what explains an injection at its first use (PEP 562): an agent never needs it."""
-    if name not in _EXPLAINING:
+    """Load what explains an injection and what extracts at its first use (PEP 562): many agents never need it."""
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    value: object = getattr(import_module(".explain", __name__), name)
+    value: object = getattr(import_module(_HOMES[name], __name__), name)
     globals()[name] = value
     return value
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
-import warnings
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .._text import visible
 from ..errors import AggregateMemoryError, ConfigError, StoreNotFoundError
+from .checks import checked_stores
 from .extraction.resolve import resolve_extraction
 from .injection import Call, run_injection
 from .search import SearchResult, ask_stores
@@ -36,6 +36,11 @@ from .writes import AcceptedWrites
 
 if TYPE_CHECKING:
     from .explain import Explanation
+    from .extraction.attachments import Attachments
+    from .extraction.batches import ExtractionStatus
+    from .extraction.log import ExtractionLog
+    from .extraction.resolve import Extraction
+    from .extraction.saving import Review
 
 _log = logging.getLogger("memwb.memory")
 
@@ -48,6 +53,12 @@ class MemoryManager:
         search_tool_config: True (default) or a :class:`~memwb.memory.MemoryToolConfig`: offer ``search_memory``.
         add_tool_config: False (default), True or a :class:`~memwb.memory.MemoryAddToolConfig`: offer ``add_memory``.
         injection: True (default), False or a :class:`~memwb.memory.MemoryInjectionConfig`.
+
+    Attributes:
+        review: None (default), or a function that looks through extracted facts before they are written: async, given
+            the :class:`~memwb.memory.Proposed` event, it returns the ``ExtractionResult`` objects that are to be
+            written, changed or not. The save, and a flush, wait for it; where it raises, it is asked again at the next
+            try, the model is not. memwb's own.
 
     Raises:
         ConfigError: A setting that could only fail or be ignored later; the message names the store and the key.
@@ -62,8 +73,10 @@ class MemoryManager:
         add_tool_config: bool | MemoryAddToolConfig | None = False,
         injection: bool | MemoryInjectionConfig | None = True,
     ) -> None:
-        self._stores = _checked_stores(stores)
-        self._extraction = {store.name: found for store in self._stores if (found := resolve_extraction(store))}
+        self.review: Review | None = None
+        self._stores = checked_stores(stores)
+        extracting = [(store, found) for store in self._stores if (found := resolve_extraction(store))]
+        self._extraction = self._attachments(extracting) if extracting else None
         self._add_stores = [store for store in self._stores if store.writable and has_method(store, "add")]
         self._injection = resolve_injection(injection)
         self._accepted = AcceptedWrites(self._make_write)
@@ -193,7 +206,7 @@ class MemoryManager:
         Raises:
             ConfigError: ``config`` is refused. A failure inside a stage never raises: it is in the trace.
         """
-        return await run_injection(
+        trace = await run_injection(
             self._stores,
             messages,
             self._settings(config),
@@ -201,6 +214,9 @@ class MemoryManager:
             agent=agent,
             call=call,
         )
+        if self._extraction is not None and trace.injected:
+            self._extraction.remember(messages, trace.messages)
+        return trace
 
     async def why(
         self,
@@ -235,17 +251,56 @@ class MemoryManager:
         return self._injection if config is None else resolve_injection(config)
 
     async def init_agent(self, agent: Any) -> None:
-        """Initialise the stores that want it, before the agent's first call; a store's exception passes through."""
+        """Initialise the stores that want it, and begin to extract from the agent's messages where a store asks for it.
+
+        Call it once for each agent, before its first call. The agent hands over its messages and the end of its
+        invocations by ``add_hook(callback, event_type, order=100)``, with the types of ``memwb.memory.events``; the
+        callbacks are plain functions, which start saves in the background on the loop that is running.
+
+        Raises:
+            ConfigError: A store extracts, and the agent has no ``add_hook``.
+            Exception: What a store's ``initialize`` raises.
+        """
         for store in self._stores:
             if has_method(store, "initialize"):
                 await store.initialize()
-        if self._extraction:
-            names = ", ".join(map(repr, self._extraction))
-            warnings.warn(
-                f"MemoryManager: extraction is on for {names}, but this version of memwb does not extract yet: "
-                "write to the stores with add or with the add_memory tool.",
-                stacklevel=2,
-            )
+        if self._extraction is not None:
+            self._extraction.attach(agent)
+
+    @property
+    def extraction(self) -> dict[str, Extraction]:
+        """The settings of the stores that extract, by name, defaults filled in.
+
+        A save looks at ``extractor`` and ``filter`` when it begins, so that changing them here changes the next save;
+        triggers are attached once, by :meth:`init_agent`.
+        """
+        return self._extraction.settings if self._extraction else {}
+
+    @cached_property
+    def extraction_log(self) -> ExtractionLog:
+        """What happens while memories are extracted, as typed events; empty where no store extracts."""
+        from .extraction.log import ExtractionLog
+
+        return ExtractionLog()
+
+    def extraction_status(self) -> list[ExtractionStatus]:
+        """Return, for each agent and each store that extracts, what is saved, what waits and what failed."""
+        return self._extraction.status() if self._extraction else []
+
+    async def wait_for_saves(self) -> None:
+        """Wait for the saves that are under way, and for those that begin meanwhile, without asking for any."""
+        if self._extraction is not None:
+            await self._extraction.idle()
+
+    async def retry_unreadable(self) -> int:
+        """Extract again from the messages whose answers held no list of facts; see ``extraction_log.unreadable``.
+
+        Never raises. What fails, or is unreadable again, is kept.
+
+        Returns:
+            How many answers are still unreadable.
+        """
+        return await self._extraction.retry_unreadable() if self._extraction else 0
 
     def accept_write(self, content: str, stores: list[str]) -> None:
         """Take over a write that was answered with "accepted": it is made in the background, at the latest by flush.
@@ -255,8 +310,20 @@ class MemoryManager:
         self._accepted.accept(content, stores)
 
     async def flush(self) -> None:
-        """Make the accepted writes that are still open and wait for those under way; failures are logged only."""
+        """Save what is left: the messages of all agents, and the writes that were accepted and are still open.
+
+        Waits for the saves under way too, and for those that begin meanwhile. Tries every store, whatever has failed
+        before. Never raises: failures are logged, and what failed is tried again later.
+        """
         await self._accepted.flush()
+        if self._extraction is not None:
+            await self._extraction.flush()
+            await self._accepted.flush()  # what was accepted meanwhile
+
+    def _attachments(self, stores: list[tuple[Any, Extraction]]) -> Attachments:
+        from .extraction.attachments import Attachments
+
+        return Attachments(stores, self.extraction_log, lambda: self.review)
 
     async def _make_write(self, content: str, stores: list[str]) -> None:
         await self.add(content, {"stores": stores})
@@ -325,66 +392,3 @@ def _tool_config(value: Any, where: str, keys: tuple[str, ...]) -> Mapping[str, 
         )
     refuse_unknown(value, keys, f"MemoryManager: {where}")
     return {key: item for key, item in value.items() if item is not None}
-
-
-def _checked_stores(stores: Sequence[Any]) -> list[Any]:
-    if isinstance(stores, str) or not isinstance(stores, Sequence):
-        raise ConfigError(
-            f"MemoryManager: stores must be a list of stores, not {stores!r}.", key="stores", value=stores
-        )
-    if not stores:
-        raise ConfigError("MemoryManager: at least one store is needed; the list is empty.", key="stores", value=[])
-    seen: dict[str, Any] = {}
-    files: dict[str, str] = {}
-    for store in stores:
-        _check_shape(store)
-        if store.name in seen:
-            raise ConfigError(f"MemoryManager: two stores are named {store.name!r}; names must differ.", key="stores")
-        if store.writable and not (has_method(store, "add") or has_method(store, "add_messages")):
-            raise ConfigError(
-                f"MemoryManager: store {store.name!r} is writable but has no add or add_messages method.", key="stores"
-            )
-        if store.max_search_results is not None:
-            at_least_one(
-                store.max_search_results,
-                f"MemoryManager: store {store.name!r}: max_search_results",
-                "max_search_results",
-            )
-        seen[store.name] = store
-        _refuse_shared_file(store, files)
-    return list(stores)
-
-
-def _check_shape(store: Any) -> None:
-    missing = [
-        name
-        for name in ("name", "description", "max_search_results", "writable", "extraction", "search")
-        if not hasattr(store, name)
-    ]
-    if missing:
-        raise ConfigError(
-            f"MemoryManager: {type(store).__name__} is no memory store: it lacks {', '.join(missing)}. "
-            "See memwb.memory.MemoryStore for what a store needs.",
-            key="stores",
-            value=store,
-        )
-    if not isinstance(store.name, str):
-        raise ConfigError(
-            f"MemoryManager: a {type(store).__name__} has the name {store.name!r}; a name is a text.",
-            key="name",
-            value=store.name,
-        )
-
-
-def _refuse_shared_file(store: Any, files: dict[str, str]) -> None:
-    path = getattr(store, "path", None)
-    if not isinstance(path, str | os.PathLike):
-        return
-    real = os.path.normcase(os.path.realpath(path))
-    if real in files:
-        raise ConfigError(
-            f"MemoryManager: stores {files[real]!r} and {store.name!r} share the file {path}. "
-            "Give each a path of its own, or use one of them.",
-            key="stores",
-        )
-    files[real] = store.name

@@ -57,6 +57,14 @@ def identified(entry: MemoryEntry, id: str | None) -> MemoryEntry:
     return entry
 
 
+class Model(Protocol):
+    """A language model, as far as memwb needs one. ``memwb.bridge.strands.model`` makes any Strands model into one."""
+
+    async def complete(self, system: str, messages: list[Message]) -> str:
+        """Return the answer's text to ``messages`` under the system prompt ``system``."""
+        ...
+
+
 class SearchOptions(TypedDict, total=False):
     """Options of :meth:`MemoryStore.search`.
 

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ._tasks import finished, give_up
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -50,17 +52,15 @@ class AcceptedWrites:
             with self._lock:
                 tasks = [self._live(write) for write in self._open]
             for task in tasks:
-                await _finished(task)
+                await finished(task)
 
     def _live(self, write: _Write) -> asyncio.Task[None]:
         """Return the task that makes the write, a new one when the old one can no longer do so."""
         task = write.task
         if task is not None and not task.done():
-            loop = task.get_loop()
-            if loop.is_running():
+            if task.get_loop().is_running():
                 return task
-            if not loop.is_closed():  # should that loop go on later, this write is no longer its own
-                task.cancel()
+            give_up(task)
         return self._begin(write)
 
     def _begin(self, write: _Write) -> asyncio.Task[None]:
@@ -77,15 +77,3 @@ class AcceptedWrites:
         # Not reached by a task that was cancelled: its write is still owed.
         if write in self._open:
             self._open.remove(write)
-
-
-async def _finished(task: asyncio.Task[None]) -> None:
-    """Wait for a task of this loop or of one that runs in another thread; how it ends does not matter."""
-    import asyncio
-
-    loop = task.get_loop()
-    if loop is asyncio.get_running_loop():
-        await asyncio.wait([task])
-        return
-    while not task.done() and loop.is_running():  # noqa: ASYNC110 - an event of another loop cannot be awaited here
-        await asyncio.sleep(0.005)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -253,16 +252,6 @@ class TestInitAgent:
 
         with pytest.raises(ConnectionError, match="no such table"):
             await MemoryManager([Unreachable("remote")]).init_agent(object())
-
-    async def test_extraction_that_does_not_happen_yet_is_warned_of(self) -> None:
-        manager = MemoryManager([AddStore("home", extraction=True), AddStore("plain")])
-        with pytest.warns(UserWarning, match="extraction is on for 'home', but .* does not extract yet"):
-            await manager.init_agent(object())
-
-    async def test_without_extraction_there_is_no_warning(self) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            await MemoryManager([AddStore("home")]).init_agent(object())
 
 
 class TestSharedFiles:

@@ -18,13 +18,13 @@ DEFAULT_TURNS = 5
 _KEYS = ("trigger", "extractor", "filter")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Extraction:
-    """A checked extraction config.
+    """A checked extraction config with every default filled in. A save looks at it when it begins.
 
     Attributes:
         triggers: At least one.
-        extractor: The extractor given; None means the default for the store.
+        extractor: Turns messages into facts; None where the store takes the messages themselves.
         filter: Which content blocks are dropped.
     """
 
@@ -51,6 +51,10 @@ def resolve_extraction(store: Any) -> Extraction | None:
     triggers = (IntervalTrigger(DEFAULT_TURNS),) if trigger is None else _listed(trigger)
     extraction = Extraction(triggers, config.get("extractor"), config.get("filter") or MemoryMessageFilter())
     _check(store, extraction, where)
+    if extraction.extractor is None and not has_method(store, "add_messages"):
+        from .model_extractor import ModelExtractor
+
+        extraction.extractor = ModelExtractor()
     return extraction
 
 

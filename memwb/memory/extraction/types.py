@@ -39,9 +39,28 @@ class ExtractorContext:
 
     Attributes:
         default_model: The agent's model, for an extractor that was given none.
+        report: Takes what the extractor asks, hears and notices, for the extraction log; None outside a manager.
+            memwb's own.
     """
 
     default_model: Any = None
+    report: ExtractionReport | None = None
+
+
+class ExtractionReport(Protocol):
+    """By which an extractor tells what it does. An extractor that tells nothing extracts as well."""
+
+    def asked(self, system: str, transcript: str) -> None:
+        """Tell what the model is asked: the system prompt and the user turn."""
+
+    def answered(self, text: str, seconds: float) -> None:
+        """Tell what the model answered."""
+
+    def noted(self, note: str) -> None:
+        """Tell, in a sentence, what the extracted facts do not show."""
+
+    def unreadable(self, text: str, reason: str) -> None:
+        """Tell that nothing could be read in the answer; the messages are kept for ``retry_unreadable``."""
 
 
 class Extractor(Protocol):

@@ -1,0 +1,29 @@
+"""Waiting for tasks wherever they run: a loop may end, stand still, or run in another thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+
+_LOOK_EVERY = 0.005  # seconds
+
+
+async def finished(task: asyncio.Task[Any]) -> None:
+    """Wait until a task is done, or its loop no longer runs, so that it can do nothing more; never raises its error."""
+    import asyncio
+
+    loop = task.get_loop()
+    if loop is asyncio.get_running_loop():
+        await asyncio.wait([task])
+        return
+    while not task.done() and loop.is_running():  # noqa: ASYNC110 - an event of another loop cannot be awaited here
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+def give_up(task: asyncio.Task[Any]) -> None:
+    """Cancel a task whose loop stands still: should that loop go on later, the work is no longer the task's own."""
+    loop = task.get_loop()
+    if not task.done() and not loop.is_running() and not loop.is_closed():
+        task.cancel()

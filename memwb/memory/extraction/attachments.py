@@ -1,0 +1,101 @@
+"""A manager's extraction: one coordinator for each of its agents, one log for all of them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..types import Message
+from .batches import ExtractionStatus
+from .coordinator import Coordinator
+from .folds import Folds
+from .log import ExtractionLog
+from .resolve import Extraction
+from .saving import Review
+
+
+class Attachments:
+    """The agents that a manager was given to, as far as their messages are extracted.
+
+    An agent keeps its coordinator alive by its hooks. The manager does so only while messages wait, so that a manager
+    may outlive any number of agents.
+
+    Args:
+        stores: The stores that extract, in their order, with their settings.
+        log: Where events go.
+        review: Gives the manager's ``review`` as it is at the moment.
+    """
+
+    def __init__(
+        self, stores: Sequence[tuple[Any, Extraction]], log: ExtractionLog, review: Callable[[], Review | None]
+    ) -> None:
+        self._stores, self._log, self._review = stores, log, review
+        self._folds = Folds()
+        self._all: weakref.WeakValueDictionary[int, Coordinator] = weakref.WeakValueDictionary()
+        self._owing: dict[int, Coordinator] = {}
+        self._count = 0
+
+    @property
+    def settings(self) -> dict[str, Extraction]:
+        """The settings of the stores that extract, by name."""
+        return {store.name: settings for store, settings in self._stores}
+
+    def attach(self, agent: Any) -> None:
+        """Begin to extract from an agent's messages; a second time for the same agent changes nothing.
+
+        Raises:
+            ConfigError: The agent takes no hooks.
+        """
+        if any(coordinator.serves(agent) for coordinator in self._coordinators()):
+            return
+        self._count += 1
+        coordinator = Coordinator(
+            self._count, self._stores, self._log, self._folds, self._default_model(agent), self._review, self._changed
+        )
+        coordinator.attach(agent)
+        self._all[coordinator.number] = coordinator
+
+    def remember(self, messages: Sequence[Message], folded: Sequence[Message]) -> None:
+        """Note what was injected, so that it is not extracted."""
+        self._folds.remember(messages, folded)
+
+    def status(self) -> list[ExtractionStatus]:
+        """Return how far each store has come with each agent's messages."""
+        return [status for coordinator in self._coordinators() for status in coordinator.status()]
+
+    async def flush(self) -> None:
+        """Save what is left of all agents, and wait for all saves, those included that begin meanwhile."""
+        coordinators = self._coordinators()
+        for coordinator in coordinators:
+            coordinator.begin_flush()
+        await self.idle()
+        for coordinator in coordinators:
+            coordinator.end_flush()
+
+    async def idle(self) -> None:
+        """Wait for the saves that are under way, and for those that begin meanwhile."""
+        for coordinator in self._coordinators():
+            await coordinator.idle()
+
+    async def retry_unreadable(self) -> int:
+        """Extract the messages of unreadable answers again; return how many answers are still unreadable."""
+        for coordinator in self._coordinators():
+            coordinator.begin_retry()
+        await self.idle()
+        return len(self._log.unreadable)
+
+    def _coordinators(self) -> list[Coordinator]:
+        return sorted(self._all.values(), key=lambda coordinator: coordinator.number)
+
+    def _default_model(self, agent: Any) -> Any:
+        """Return the model for extractors that have none; an agent is not asked for one that nobody needs."""
+        if all(settings.extractor is None for _, settings in self._stores):
+            return None
+        return getattr(agent, "aux_model", None) or getattr(agent, "model", None)
+
+    def _changed(self, coordinator: Coordinator) -> None:
+        if coordinator.owes:
+            self._owing[coordinator.number] = coordinator
+        else:
+            self._owing.pop(coordinator.number, None)

@@ -1,0 +1,376 @@
+"""Saves an agent's messages to its stores in the background: once each, in order, and not lost when a save fails.
+
+Every message is numbered and buffered. When a store's trigger fires, the messages beyond the store's high-water mark
+are saved; the mark moves before the save and goes back where it fails. A store's saves run one at a time, those of
+different stores at the same time. Each runs as a task of the loop on which it was asked for. A loop that ends cuts its
+saves off: these have failed like others, and the next request or flush, on whatever loop, tries again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+from ...errors import ConfigError
+from .._tasks import finished, give_up
+from ..events import AfterInvocation, MessageAdded
+from ..messages import check_messages
+from .batches import Batch, ExtractionStatus, Line, Request
+from .filter import Numbered, filtered
+from .folds import Folds
+from .happenings import (
+    Buffered,
+    Event,
+    Failed,
+    Filtered,
+    Fired,
+    Flushed,
+    Saved,
+    Skipped,
+    TurnEnded,
+    Unreadable,
+    error_told,
+)
+from .log import ExtractionLog
+from .resolve import Extraction
+from .saving import Review, Sink, save_batch
+from .triggers import HOOK_ORDER
+from .types import ExtractionTriggerContext
+
+_log = logging.getLogger("memwb.memory")
+
+
+class Coordinator:
+    """The extraction of one agent.
+
+    Args:
+        agent_number: Which agent of the manager it is, from 1.
+        stores: The stores that extract, in their order, with their settings.
+        log: Where events go.
+        folds: What the manager has injected.
+        default_model: For extractors without a model of their own.
+        review: Looks through proposed facts; see ``MemoryManager.review``.
+        changed: Called when messages have begun or ceased to wait.
+    """
+
+    def __init__(
+        self,
+        agent_number: int,
+        stores: Sequence[tuple[Any, Extraction]],
+        log: ExtractionLog,
+        folds: Folds,
+        default_model: Any,
+        review: Callable[[], Review | None],
+        changed: Callable[[Coordinator], None],
+    ) -> None:
+        self.number = agent_number
+        self._lines = {store.name: Line(store, settings) for store, settings in stores}
+        self._log, self._folds, self._model = log, folds, default_model
+        self._review, self._changed = review, changed
+        self._agent: Callable[[], Any] = lambda: None
+        self._buffer: list[Numbered] = []
+        self._next = 0
+        self._turns = 0  # invocations that have ended
+        self._turn = 1  # the one that events belong to: what follows its end is still its own
+        self._lock = threading.Lock()  # for short changes only, never held while something is awaited
+
+    def attach(self, agent: Any) -> None:
+        """Hook into the agent: its messages, the end of its invocations, and the stores' triggers."""
+        if not callable(getattr(agent, "add_hook", None)):
+            raise ConfigError(
+                f"MemoryManager: extraction is on for {', '.join(self._lines)}, but this {type(agent).__name__} has no "
+                "add_hook(callback, event_type, order=100), by which messages and triggers reach it.",
+                key="agent",
+                value=agent,
+            )
+        self._agent = _referring(agent)
+        agent.add_hook(self._message_added, MessageAdded, order=HOOK_ORDER)
+        agent.add_hook(self._invocation_ended, AfterInvocation, order=HOOK_ORDER)
+        for line in self._lines.values():
+            for trigger in line.settings.triggers:
+                name = str(getattr(trigger, "name", type(trigger).__name__))
+                fire = partial(self._fired, line, name)
+                trigger.attach(ExtractionTriggerContext(agent=agent, fire=fire))
+
+    def serves(self, agent: Any) -> bool:
+        """Whether it is attached to this agent."""
+        return self._agent() is agent
+
+    @property
+    def owes(self) -> bool:
+        """Whether a message waits to be saved or a save is under way."""
+        with self._lock:
+            waits = any(line.queue or line.open or self._unreadable(line) for line in self._lines.values())
+            return bool(self._buffer) or waits
+
+    def status(self) -> list[ExtractionStatus]:
+        """Return how far each store has come, in store order."""
+        with self._lock:
+            return [
+                ExtractionStatus(
+                    agent=self.number,
+                    store=line.name,
+                    turns=self._turns,
+                    buffered=len(self._buffer),
+                    mark=line.mark,
+                    saved=line.saved,
+                    pending=line.pending(self._buffer),
+                    saving=line.current.numbers if line.current else (),
+                    unwritten=tuple(text for batch in line.open for text in batch.unwritten),
+                    unreadable=tuple(number for kept in self._unreadable(line) for number in kept.numbers),
+                    failures=line.failures,
+                    backing_off=line.backing_off,
+                )
+                for line in self._lines.values()
+            ]
+
+    def _unreadable(self, line: Line) -> list[Unreadable]:
+        return [kept for kept in self._log.unreadable if (kept.agent, kept.store) == (self.number, line.name)]
+
+    # What the agent tells
+
+    def _message_added(self, event: MessageAdded) -> None:
+        try:
+            check_messages([event.message])
+        except ConfigError as error:  # a hook must not end the agent's call
+            _log.warning("a message cannot be extracted from and is left out: %s", error)
+            return
+        with self._lock:
+            self._turn = self._turns + 1
+            item = Numbered(self._next, event.message, self._folds.found_in(event.message))
+            self._next += 1
+            self._buffer.append(item)
+        self._changed(self)
+        self._tell(Buffered, item.number, item.message)
+
+    def _invocation_ended(self, event: AfterInvocation) -> None:
+        with self._lock:
+            self._turns += 1
+            self._turn = self._turns
+        self._tell(TurnEnded)
+
+    def _fired(self, line: Line, trigger: str) -> None:
+        """Begin a save in the background; called by a trigger."""
+        self._tell(Fired, line.name, trigger, self._pending(line))
+        with self._lock:
+            due = line.is_due()
+        if not due:
+            self._tell(Skipped, line.name, line.failures, f"{line.failures} failures in a row, every third is tried")
+        elif not _loop_runs():
+            self._tell(Skipped, line.name, line.failures, "no event loop runs here; the next request or flush saves")
+        else:
+            self._enqueue(line, partial(self._save, line))
+
+    def _pending(self, line: Line) -> tuple[int, ...]:
+        with self._lock:
+            return line.pending(self._buffer)
+
+    def _tell(self, kind: type[Event], *fields: Any) -> Event:
+        event = kind(*fields, agent=self.number, turn=self._turn)
+        self._log.append(event)
+        return event
+
+    # What a caller asks for
+
+    def begin_flush(self) -> None:
+        """Ask for a save of every store, whatever has failed before."""
+        for line in self._lines.values():
+            self._tell(Fired, line.name, "flush", self._pending(line))
+            self._enqueue(line, partial(self._save, line))
+
+    def begin_retry(self) -> None:
+        """Ask for another extraction of every unreadable answer's messages."""
+        for line in self._lines.values():
+            kept = self._unreadable(line)
+            if kept:
+                self._tell(Fired, line.name, "retry", tuple(number for each in kept for number in each.numbers))
+                self._enqueue(line, partial(self._extract_again, line, kept))
+
+    async def idle(self) -> None:
+        """Wait until no save is under way, those included that begin meanwhile."""
+        while last := [(line, line.queue[-1]) for line in self._lines.values() if line.queue]:
+            for line, request in last:
+                await self._ended(line, request)
+
+    def end_flush(self) -> None:
+        """Tell what a flush has left."""
+        left = {number for line in self._lines.values() for number in self._pending(line)}
+        self._tell(Flushed, tuple(sorted(left)))
+
+    # One save at a time
+
+    def _enqueue(self, line: Line, work: Callable[[Request], Awaitable[None]]) -> None:
+        import asyncio
+
+        request = Request(work)
+        with self._lock:
+            request.task = asyncio.get_running_loop().create_task(self._run(line, request))
+            line.queue.append(request)
+
+    async def _run(self, line: Line, request: Request) -> None:
+        try:
+            while (before := self._before(line, request)) is not None:
+                await self._ended(line, before)
+            if not request.given_up:
+                await request.work(request)
+        finally:
+            with self._lock:
+                if request in line.queue:
+                    line.queue.remove(request)
+            self._changed(self)
+
+    def _before(self, line: Line, request: Request) -> Request | None:
+        """Return the request that this one waits for."""
+        with self._lock:
+            at = line.queue.index(request) if request in line.queue else 0
+            return line.queue[at - 1] if at else None
+
+    async def _ended(self, line: Line, request: Request) -> None:
+        """Wait for a request, and take it out of the queue where its loop has left it there."""
+        await finished(request.task)
+        with self._lock:
+            if request not in line.queue:
+                return
+            line.queue.remove(request)
+            request.given_up = True
+        give_up(request.task)
+        if request.batch is not None:
+            self._failed(line, request, request.batch, RuntimeError("its event loop stands still"), 0.0, True)
+
+    # A save
+
+    async def _save(self, line: Line, request: Request) -> None:
+        """Write the facts that could not be written yet, then take and save what is new."""
+        touched = False
+        for batch in tuple(line.open):
+            touched = True
+            await self._settle(line, request, batch)
+        new = self._take(line, request)
+        if new is not None:
+            touched = touched or bool(new.kept)
+            await self._settle(line, request, new)
+        if touched and not request.failed and not request.given_up:
+            line.succeeded()
+
+    def _take(self, line: Line, request: Request) -> Batch | None:
+        """Take the messages beyond the mark, which moves."""
+        with self._lock:
+            fresh = [item for item in self._buffer if item.number > line.taken]
+            if not fresh or request.given_up:
+                return None
+            for item in fresh:  # its host may have folded memory into it since
+                item.injected += self._folds.found_in(item.message)
+            kept, dropped = filtered(fresh, line.settings.filter.exclude)
+            batch = Batch(tuple(item.number for item in fresh), kept, before=line.taken)
+            line.taken = fresh[-1].number
+            request.batch = batch
+        for each in dropped:
+            if line.untold(each.number):
+                self._tell(Filtered, line.name, each.number, each.kinds, each.whole)
+        return batch
+
+    async def _extract_again(self, line: Line, kept: Sequence[Unreadable], request: Request) -> None:
+        for each in kept:
+            if any(each is other for other in self._log.unreadable):
+                messages = [Numbered(number, message) for number, message in zip(each.kept, each.messages, strict=True)]
+                await self._settle(line, request, Batch(each.numbers, messages, before=None, again=each))
+
+    async def _settle(self, line: Line, request: Request, batch: Batch) -> None:
+        """Do what is left to be done for a batch. The broad except is where a failed save ends: the agent goes on."""
+        began = perf_counter()
+        with self._lock:
+            request.batch = batch
+        try:
+            unreadable = await save_batch(self._sink(line), batch, partial(self._found, line))
+        except BaseException as error:
+            cut_off = _cuts_off(error, request)
+            self._failed(line, request, batch, error, perf_counter() - began, cut_off)
+            if cut_off:
+                raise
+            return
+        self._done(line, request, batch, unreadable, perf_counter() - began)
+
+    def _sink(self, line: Line) -> Sink:
+        return Sink(line.store, line.settings, self._model, self._review(), partial(self._tell_of, line))
+
+    def _tell_of(self, line: Line, kind: type[Event], *fields: Any) -> Any:
+        return self._tell(kind, line.name, *fields)
+
+    def _found(self, line: Line, batch: Batch) -> None:
+        """Keep a batch whose facts are known until they are written; its messages are not asked about again."""
+        with self._lock:
+            line.open.append(batch)
+        if batch.again is not None:
+            self._log.settle(batch.again)
+
+    def _done(self, line: Line, request: Request, batch: Batch, unreadable: Unreadable | None, seconds: float) -> None:
+        if request.given_up:  # whoever took over saves it again, and tells of it
+            return
+        with self._lock:
+            request.batch = None
+            if batch in line.open:
+                line.open.remove(batch)
+            self._trim()
+        if unreadable is None:
+            kept = tuple(item.number for item in batch.kept)
+            facts = [(fact.result.content, fact.deduplicated) for fact in batch.facts or ()]
+            written = tuple(text for text, known in facts if not known)
+            deduplicated = tuple(text for text, known in facts if known)
+            self._tell(Saved, line.name, batch.numbers, kept, written, deduplicated, seconds)
+        elif batch.again is not None:
+            self._log.settle(batch.again)  # the newer answer is kept in its place
+
+    def _failed(
+        self, line: Line, request: Request, batch: Batch, error: BaseException, seconds: float, cut_off: bool
+    ) -> None:
+        """Move the mark back to where it was before the batch, and count one failure for the whole save."""
+        with self._lock:
+            if request.given_up and request.batch is None:  # whoever took over has done this
+                return
+            request.batch = None
+            if batch.facts is None and batch.before is not None:
+                line.taken = batch.before
+            line.failures += not request.failed
+            request.failed = True
+            failures = line.failures
+        self._tell(Failed, line.name, batch.numbers, error, failures, batch.unwritten, cut_off, seconds)
+        level = logging.ERROR if line.backing_off else logging.WARNING
+        told = "it was cut off" if cut_off else error_told(error)
+        _log.log(level, "saving to store %r failed, %d in a row: %s", line.name, failures, told)
+
+    def _trim(self) -> None:
+        """Let go of the messages that every store has saved."""
+        mark = min(line.saved for line in self._lines.values())
+        self._buffer = [item for item in self._buffer if item.number > mark]
+
+
+def _referring(agent: Any) -> Callable[[], Any]:
+    """Return what gives the agent as long as it lives; of some classes it cannot be told when that ends."""
+    try:
+        return weakref.ref(agent)
+    except TypeError:
+        return lambda: agent
+
+
+def _loop_runs() -> bool:
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _cuts_off(error: BaseException, request: Request) -> bool:
+    """Whether a save was stopped from outside; a store that raises CancelledError itself has merely failed."""
+    import asyncio
+
+    if isinstance(error, asyncio.CancelledError):
+        return request.task.cancelling() > 0
+    return not isinstance(error, Exception)
