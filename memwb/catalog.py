@@ -75,11 +75,6 @@ def of(store: Any, session_id: str | None = None, user_id: str | None = None) ->
         ConfigError: It cannot be listed.
     """
     if is_session_store(store):
-        if session_id is None and not hasattr(store, "sessions"):
-            raise ConfigError(
-                f"catalog.of: {type(store).__name__} cannot list its sessions; give session_id, and user_id.",
-                key="session_id",
-            )
         return SessionCatalog(store, session_id, user_id)
     if session_id is not None or user_id is not None:
         raise ConfigError(
@@ -111,9 +106,16 @@ class SessionCatalog:
         store: The store of sessions.
         session_id: Only this session, None for all.
         user_id: Only this user, None for all.
+
+    Raises:
+        ConfigError: The store cannot list its sessions, and no session is named.
     """
 
     def __init__(self, store: Any, session_id: str | None = None, user_id: str | None = None) -> None:
+        if session_id is None and not hasattr(store, "sessions"):
+            raise ConfigError(
+                f"{type(store).__name__} cannot list its sessions; give session_id, and user_id.", key="session_id"
+            )
         self.store, self.session_id, self.user_id = store, session_id, user_id
         self.name = type(store).__name__
         self._found: tuple[str, list[Record]] | None = None  # what is looked for, and the records that hold it

@@ -7,6 +7,7 @@ from ._items import TestMemoryAddResult
 from ._salvage import Salvage, SalvageNote
 from .json_file import TestMemoryStore
 from .protocols import BulkItem, BulkWritable, Editable, Listable
+from .session_search import SessionSearch
 
 __all__ = [
     "BulkItem",
@@ -15,6 +16,7 @@ __all__ = [
     "Listable",
     "Salvage",
     "SalvageNote",
+    "SessionSearch",
     "TestMemoryAddResult",
     "TestMemoryStore",
     "TestMemoryStoreConfig",
