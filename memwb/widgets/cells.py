@@ -22,7 +22,9 @@ MISSING: Any = object()
 """Stands for a value that a row does not have, where None is a value; it shows nothing."""
 
 Cell = str | dict[str, Any] | None
-"""A cell on the wire: a text; None for nothing; or t: text, s: parts, q: quiet text, b: bar, m: characters left out."""
+"""A cell on the wire: a text; None for nothing; or t: text, s: parts, q: quiet text, b: bar, m: characters left out.
+
+A part is a text and how it is set: 0 as it is, 1 marked, 2 marked faintly, 3 as good news, 4 as a warning."""
 
 _JOINING = ("Mn", "Me", "Mc")
 _JOINER = "\u200d"
@@ -44,6 +46,14 @@ class Marked:
 
 
 @dataclass(frozen=True)
+class Flags:
+    """Short remarks beside each other, each good news or a warning."""
+
+    good: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Bar:
     """A number with a bar beside it, ``share`` (0 to 1) of its column wide."""
 
@@ -62,6 +72,9 @@ def cell(value: Any, cut: int = CUT) -> Cell:
         return None
     if isinstance(value, Marked):
         return _marked(value, cut)
+    if isinstance(value, Flags):
+        parts = [*([visible(text), 3] for text in value.good), *([visible(text), 4] for text in value.warnings)]
+        return {"s": parts} if parts else None
     if isinstance(value, Bar):
         return (
             None if value.value is None else {"t": f"{value.value:g}", "b": round(min(1.0, max(0.0, value.share)), 3)}
@@ -78,6 +91,8 @@ def text_of(value: Any) -> str:
         return value
     if isinstance(value, Marked):
         return value.text
+    if isinstance(value, Flags):
+        return " ".join([*value.good, *value.warnings])
     if isinstance(value, Bar):
         return "" if value.value is None else f"{value.value:g}"
     if isinstance(value, datetime):

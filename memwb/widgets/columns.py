@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 from .._dom import sendable
@@ -11,7 +12,10 @@ from .._text import visible
 from ..memory import Hit
 from ..memory.notes import stop_words_only
 from ..workbench.rows import METADATA, path_of, value_at
-from .cells import MISSING, Bar, Marked
+from .cells import CUT, MISSING, Bar, Flags, Marked
+
+HIT_CUT = 240
+"""Characters of a hit that are sent with its row: two lines of them in a wide pane."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Column:
         grow: Its share of the width that is left over.
         kind: How it is set: ``text``, ``number`` (to the right) or ``quiet``.
         shown: Whether it is there from the start; others are in the menu of columns.
+        cut: The most characters of a cell that are sent with its row.
     """
 
     key: str
@@ -37,6 +42,7 @@ class Column:
     grow: float = 1
     kind: Literal["text", "number", "quiet"] = "text"
     shown: bool = True
+    cut: int = CUT
 
     def of(self, row: Any) -> Any:
         """Return what the column shows of a row."""
@@ -80,34 +86,38 @@ def metadata_column(key: str) -> Column:
     return Column(key, key.removeprefix(METADATA), lambda row: value_at(row.metadata, path, MISSING), key, shown=False)
 
 
-def hit_columns(hits: Sequence[Hit], expected: Collection[str] = ()) -> tuple[Column, ...]:
+def hit_columns(
+    hits: Sequence[Hit], is_expected: Callable[[Hit], bool] = lambda hit: False, *, several: bool | None = None
+) -> tuple[Column, ...]:
     """Return the columns of hits: rank, score, text with the matched words marked, and what is to be noticed.
 
     Args:
-        hits: The hits that will be shown: the longest bar is the best score, and a column says the store where there
-            are several.
-        expected: Ids or texts of the entries that should arrive.
+        hits: The hits that will be shown: the longest bar is the best score.
+        is_expected: Whether a hit is one that should arrive.
+        several: Whether a column says the store; left out, where the hits are of more than one.
     """
-    best = max((hit.score or 0.0 for hit in hits), default=0.0)
-    several = len({hit.store for hit in hits}) > 1
+    best = max((hit.score for hit in hits if hit.score and 0 < hit.score < inf), default=1.0)
+    if several is None:
+        several = len({hit.store for hit in hits}) > 1
 
     def score(hit: Hit) -> Bar:
-        return Bar(hit.score, hit.score / best if hit.score and best else 0.0)
+        return Bar(hit.score, hit.score / best if hit.score and hit.score > 0 else 0.0)
 
     def content(hit: Hit) -> Marked:
         return Marked(hit.content, hit.matched, stop_words_only(hit))
 
-    def flags(hit: Hit) -> str:
-        found = ["★ expected"] if hit.id in expected or hit.content in expected else []
-        return " ".join([*found, *(["⚠ stop words only"] if stop_words_only(hit) else [])]) or MISSING
+    def flags(hit: Hit) -> Flags:
+        warnings = {"⚠ stop words only": stop_words_only(hit), "⚠ store limit": hit.cut_by == "store limit"}
+        return Flags(("★ expected",) * is_expected(hit), tuple(text for text, holds in warnings.items() if holds))
 
     return (
-        Column("rank", sort="rank", width=58, grow=0, kind="number"),
-        Column("score", value=score, sort="score", width=84, grow=0, kind="number"),
-        Column("content", "entry", content, "content", width=200, grow=5),
-        Column("note", value=flags, width=152, grow=0),
-        Column("store", sort="store", width=90, grow=0, kind="quiet", shown=several),
+        Column("rank", sort="rank", width=52, grow=0, kind="number"),
+        Column("score", value=score, sort="score", width=92, grow=0, kind="number"),
+        Column("content", "entry", content, "content", width=180, grow=5, cut=HIT_CUT),
+        Column("store", sort="store", width=84, grow=0, kind="quiet", shown=several),
+        Column("note", value=flags, width=132, grow=1.6),
         Column("matched", value=lambda hit: " ".join(hit.matched) or MISSING, width=120, kind="quiet", shown=False),
+        Column("cut_by", "cut by", lambda hit: hit.cut_by or MISSING, width=96, grow=0, kind="quiet", shown=False),
         Column("id", sort="id", width=96, kind="quiet", shown=False, value=lambda hit: hit.id or MISSING),
     )
 

@@ -59,11 +59,17 @@ class Grid(anywidget.AnyWidget):
         on_select: Called with the selected ids after each change, on the notebook's loop where there is one.
         on_cut: Called with the row count above the cut line that a person asked for, likewise.
         id: Gives a row's id, which is unique among the rows.
-        kind: Gives how a row is set: ``""``, ``dim``, ``chosen`` or ``warn``.
+        kind: Gives how a row is set: ``""``, or ``dim`` and ``warn`` with a blank between them.
         label: What a screen reader calls the table.
         noun: What a row is called, one and many.
         empty: What is said where there are no rows.
         filterable: Whether there is a box to filter by text.
+        bar: Whether filter, number of rows and selection are told above the rows; else the menu of columns alone is
+            there, in the corner.
+        multiple: Whether several rows can be selected; else one, which comes into view.
+        linked: Whether other panes of the workbench point at rows by their ids.
+        lines: The lines of text that a row may have. More than one only where all rows are sent at once.
+        first: Rows that are sent with the first news of a view; further ones when they come into view.
 
     Attributes:
         sort: The name that is sorted by, ``-`` in front for descending, "" for the source's own order.
@@ -83,16 +89,22 @@ class Grid(anywidget.AnyWidget):
     shown = traitlets.List(traitlets.Unicode()).tag(sync=True)
     selected = traitlets.List(traitlets.Unicode()).tag(sync=True)
     # Written by the kernel alone.
-    sheet = traitlets.Dict(read_only=True).tag(sync=True)  # version, total, sort, where, columns, rows (the first)
+    # version, series (of rows that have nothing to do with those before), total, sort, where, columns, rows (the first)
+    sheet = traitlets.Dict(read_only=True).tag(sync=True)
     offered = traitlets.List(traitlets.Dict(), read_only=True).tag(
         sync=True
     )  # the columns that can be shown: key, title
     problem = traitlets.Unicode(read_only=True).tag(sync=True)
-    cut = traitlets.Dict(read_only=True).tag(sync=True)  # at: rows above the line, label, name; empty for none
+    # at: rows above the line; value and most, of the slider; label, name. Empty for none.
+    cut = traitlets.Dict(read_only=True).tag(sync=True)
     label = traitlets.Unicode(read_only=True).tag(sync=True)
     noun = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
     empty = traitlets.Unicode(read_only=True).tag(sync=True)
     filterable = traitlets.Bool(read_only=True).tag(sync=True)
+    bar = traitlets.Bool(read_only=True).tag(sync=True)
+    multiple = traitlets.Bool(read_only=True).tag(sync=True)
+    linked = traitlets.Bool(read_only=True).tag(sync=True)
+    lines = traitlets.Int(read_only=True).tag(sync=True)
     pause = traitlets.Float(PAUSE, read_only=True).tag(sync=True)
 
     def __init__(
@@ -108,15 +120,22 @@ class Grid(anywidget.AnyWidget):
         noun: tuple[str, str] = ("entry", "entries"),
         empty: str = "There are no entries.",
         filterable: bool = True,
+        bar: bool = True,
+        multiple: bool = True,
+        linked: bool = False,
+        lines: int = 1,
+        first: int = FIRST,
     ) -> None:
         self._source, self._id, self._kind = _sortable(source), id, kind
         self._on_select, self._on_cut = on_select, on_cut
         self._asked = self._read = object()  # the newest wish for a sheet, and the one that the sheet has answered
         self._wanted: dict[str, tuple[int, int, int]] = {}  # view -> request, offset, limit: the newest of each page
         self._shown_first: list[str] = []
+        self._first, self._series = first, 0
         self._take_columns(columns)
-        texts = {"label": label, "noun": list(noun), "empty": empty, "filterable": filterable}
-        for name, value in texts.items():  # before the page hears of the widget, so that it does once
+        given = {"label": label, "noun": list(noun), "empty": empty, "filterable": filterable}
+        given |= {"bar": bar, "multiple": multiple, "linked": linked, "lines": lines}
+        for name, value in given.items():  # before the page hears of the widget, so that it does once
             self.set_trait(name, value)
         self._view = self._present()
         self.set_trait("sheet", self._sheet(0, 0, []))
@@ -140,27 +159,43 @@ class Grid(anywidget.AnyWidget):
         self._asked = object()
         self._refresher.request()
 
-    def show(self, source: Rows, columns: Sequence[Column] | None = None) -> None:
+    def show(self, source: Rows, columns: Sequence[Column] | None = None, *, anew: bool = False) -> None:
         """Show another source. Filter and selection stay; sorting and the choice of columns where the columns allow.
+
+        Rows that are there already (:class:`~memwb.workbench.rows.ListRows`) are sent before this returns.
 
         Args:
             source: Where the rows come from.
             columns: What is shown of them; left out, as before.
+            anew: Whether the page shows them from the top, since they have nothing to do with those before.
         """
         self._source = _sortable(source)
         if columns is not None:
             self._take_columns(columns)
-        self.refresh()
+        self._series += anew
+        if isinstance(source, ListRows):
+            self._show_at_once(source)
+        else:
+            self.refresh()
 
-    def draw_cut(self, at: int | None, label: str = "", name: str = "") -> None:
+    def draw_cut(
+        self, at: int | None, label: str = "", name: str = "", *, value: int | None = None, most: int | None = None
+    ) -> None:
         """Draw the line below ``at`` rows that divides the kept from the cut; None takes it away.
 
         Args:
             at: How many rows lie above it. The line shows in the source's own order alone.
             label: What stands on it.
             name: What a screen reader calls it.
+            value: The limit that it stands for, which arrow keys move by one; left out, ``at``.
+            most: The highest value that a screen reader names; left out, the greater of ``value`` and the row count.
         """
-        self.set_trait("cut", {} if at is None else {"at": at, "label": label, "name": name or label})
+        if at is None:
+            self.set_trait("cut", {})
+            return
+        value = at if value is None else value
+        most = max(value, self.total) if most is None else most
+        self.set_trait("cut", {"at": at, "value": value, "most": most, "label": label, "name": name or label})
 
     async def settled(self) -> None:
         """Return when the rows that were asked for last have been read and every action of the page is done."""
@@ -266,7 +301,7 @@ class Grid(anywidget.AnyWidget):
         elif kind == "range":
             self._refresher.spawn(lambda: self._select_range(message))
         elif kind == "cut":
-            at = message.get("to", self.cut.get("at", 0) + message.get("by", 0))
+            at = message.get("to", self.cut.get("value", 0) + message.get("by", 0))
             self._tell(self._on_cut, max(1, int(at)))
 
     # -- on the notebook's loop -----------------------------------------------------------------------------------
@@ -291,14 +326,29 @@ class Grid(anywidget.AnyWidget):
     async def _read_sheet(self) -> None:
         asked, view = self._asked, self._present()  # another may be asked for meanwhile, from another thread
         total = await view.source.count(where=view.where)
-        found = await view.page(0, FIRST) if total else []
-        if self._refresher.overtaken:
+        found = await view.page(0, self._first) if total else []
+        if self._refresher.overtaken or self._read is self._asked:
             return
         self._read, self._view = asked, view
         with self.hold_sync():
             self._meet(found)
             self.set_trait("problem", "")
             self.set_trait("sheet", self._sheet(self.sheet["version"] + 1, total, self._rows(found)))
+
+    def _show_at_once(self, source: ListRows) -> None:
+        """Send rows that are there already; the same ones as before are not sent again."""
+        view = self._present()
+        rows = source.at_once(view.sort or None, view.where)
+        self._read = self._asked = object()
+        self._view = view
+        found = rows[: self._first]
+        with self.hold_sync():
+            self._meet(found)
+            self.set_trait("problem", "")
+            version = self.sheet["version"]
+            sheet = self._sheet(version, len(rows), self._rows(found))
+            if not version or sheet != self.sheet or len(found) < len(rows):
+                self.set_trait("sheet", {**sheet, "version": version + 1})
 
     def _present(self) -> _View:
         columns = tuple(self._columns[key] for key in self.shown if key in self._columns)
@@ -308,12 +358,21 @@ class Grid(anywidget.AnyWidget):
         _, sort, where, columns = self._view
         sort, where = sendable(sort), sendable(where)
         shown = [column.to_json() for column in columns]
-        return {"version": version, "total": total, "sort": sort, "where": where, "columns": shown, "rows": rows}
+        return {
+            "version": version,
+            "series": self._series,
+            "total": total,
+            "sort": sort,
+            "where": where,
+            "columns": shown,
+            "rows": rows,
+        }
 
     def _rows(self, rows: Sequence[Any]) -> list[list[Any]]:
         columns = self._view.columns
         return [
-            [sendable(self._id(row)), self._kind(row), *(cell(column.of(row)) for column in columns)] for row in rows
+            [sendable(self._id(row)), self._kind(row), *(cell(column.of(row), column.cut) for column in columns)]
+            for row in rows
         ]
 
     async def _send_cell(self, message: dict[str, Any]) -> None:

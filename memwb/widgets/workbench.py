@@ -15,6 +15,7 @@ from . import panes
 from .controls import Controls
 from .drawing import Drawing
 from .entries import EntriesTable
+from .hits import HitsTable
 from .view import TreeView
 
 if TYPE_CHECKING:
@@ -59,17 +60,19 @@ class Workbench(ipywidgets.VBox):
     ) -> None:
         self.state = WorkbenchState(source, messages, injection=injection, expected=expected, time_limit=time_limit)
         self._tab, self._why_open, self._closed = "block", False, False
-        self._top, self._talk, self._hits, self._low = (TreeView(self._act) for _ in range(4))
+        self._top, self._talk, self._high, self._low = (TreeView(self._act) for _ in range(4))
         self._controls = Controls(self.state)
         left = ipywidgets.VBox([self._talk, *self._controls.widgets])
         self._entries = EntriesTable(self.state, self._draw)
         self._lower = ipywidgets.VBox([self._low, self._entries.grid])
-        right = ipywidgets.VBox([self._hits, self._lower])
+        self._hits = HitsTable(self.state, self._draw)
+        self._upper = ipywidgets.VBox([self._high, self._hits.grid])
+        right = ipywidgets.VBox([self._upper, self._lower])
         body = ipywidgets.HBox([left, right])
         for widget, name in (
             (self._top, "top"),
             (self._talk, "talk"),
-            (self._hits, "hits"),
+            (self._upper, "hits"),
             (self._lower, "low"),
             (left, "left"),
             (right, "right"),
@@ -202,10 +205,12 @@ class Workbench(ipywidgets.VBox):
     def _draw(self) -> None:
         state = self.state
         self._talk.show(panes.conversation(state))
-        self._hits.show(panes.hits(state))
+        self._high.show(panes.hits(state, self._hits.grid.sort))
+        _mark(self._upper, "memwb-listed", state.preview is not None and bool(state.preview.hits))
+        self._hits.draw()
         self._low.show(panes.lower(state, self._tab))
         listed = self._tab == "entries" and panes.listed(state)
-        (self._lower.add_class if listed else self._lower.remove_class)("memwb-listed")
+        _mark(self._lower, "memwb-listed", listed)
         self._entries.draw(listed)
         self._controls.draw()
         # Last, since it holds the revision: who sees that on the page sees all of its result.
@@ -233,19 +238,11 @@ class Workbench(ipywidgets.VBox):
                 self.state.put(**suggestion.settings)
                 return
 
-    def _do_cut(self, message: dict[str, Any]) -> None:
-        settings = self.state.settings
-        if settings is not None:
-            self.state.put(max_entries=max(1, message.get("to", settings.max_entries + message.get("by", 0))))
-
     def _do_find(self, message: dict[str, Any]) -> None:
         self.state.look_for(str(message.get("value", "")))
 
-    def _do_hit(self, message: dict[str, Any]) -> None:
-        for hit in self.state.preview.hits if self.state.preview else ():
-            if (hit.store, hit.rank) == (message["store"], message["rank"]):
-                self.state.look_for(hit, pause=0.0)
-                return
+    def _do_unsort(self, _message: dict[str, Any]) -> None:
+        self._hits.grid.sort = ""
 
     def _do_tab(self, message: dict[str, Any]) -> None:
         if message["to"] in panes.TABS:
@@ -278,6 +275,10 @@ def _as_coroutine(action: Callable[[dict[str, Any]], Any], message: dict[str, An
             await result
 
     return run
+
+
+def _mark(widget: ipywidgets.Widget, name: str, holds: bool) -> None:
+    (widget.add_class if holds else widget.remove_class)(name)
 
 
 def _close_inside(widget: ipywidgets.Widget) -> None:

@@ -56,6 +56,13 @@ class Preview:
         """Whether the hit is one of the entries that should arrive."""
         return any(_means(item, hit) for item in self.wanted)
 
+    def is_explained(self, hit: Hit) -> bool:
+        """Whether the hit is the entry that the verdict is about."""
+        about = self.explanation
+        if about is None or about.store not in (None, hit.store):
+            return False
+        return about.id == hit.id if about.id and hit.id else about.target == hit.content
+
     @property
     def found(self) -> int:
         """How many entries matched, as far as that is known; at least as many as were kept."""

@@ -52,17 +52,18 @@ class ListRows:
 
     async def count(self, where: str = "") -> int:
         """Return how many rows there are, or how many hold ``where`` in their text, whatever the case."""
-        return len(self._sorted(None, where))
+        return len(self.at_once(None, where))
 
     async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> Sequence[Any]:
         """Return some of the rows, in their own order or sorted."""
-        return self._sorted(sort, where)[offset : offset + limit]
+        return self.at_once(sort, where)[offset : offset + limit]
 
     async def get(self, id: str) -> Any | None:
         """Return the first row with this id, or None."""
         return next((row for row in self._rows if self._id(row) == id), None)
 
-    def _sorted(self, sort: str | None, where: str) -> Sequence[Any]:
+    def at_once(self, sort: str | None = None, where: str = "") -> Sequence[Any]:
+        """Return all rows that hold ``where``, in their own order or sorted."""
         if self._view[0] != (sort, where):
             rows = self._rows
             if where:

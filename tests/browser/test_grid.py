@@ -448,7 +448,7 @@ hits = [
     hit(4, 1, "My cane is brown", ("cane",)),
 ]
 moved = w.Label("").add_class("memwb-moved")
-grid = Grid(ListRows(hits, id=lambda hit: hit.id, sorts=HIT_SORTS), hit_columns(hits, ["h3"]),
+grid = Grid(ListRows(hits, id=lambda hit: hit.id, sorts=HIT_SORTS), hit_columns(hits, lambda hit: hit.id == "h3"),
             kind=lambda hit: "" if hit.kept else "dim", label="Hits", noun=("hit", "hits"), filterable=False,
             on_cut=lambda at: setattr(moved, "value", str(at)))
 grid.layout.height = "220px"

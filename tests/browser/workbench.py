@@ -26,6 +26,15 @@ SETTLED = """([revision, top]) => {
 }"""
 
 
+HIT_ROWS = """(pane) => {
+    const cut = pane.querySelector('.mwg-cut:not([hidden])');
+    const rows = [...pane.querySelectorAll('.mwg-rows [role=row]')].map((row) =>
+        [row.getBoundingClientRect().top, row.querySelector('[aria-colindex="3"]').textContent]);
+    if (cut) rows.push([cut.getBoundingClientRect().top, cut.textContent]);
+    return rows.sort((one, other) => one[0] - other[0]).map(([, text]) => text.trim());
+}"""
+
+
 class Bench:
     """One workbench that a cell shows.
 
@@ -113,6 +122,13 @@ class Bench:
         return "\n".join(self.low.locator(".memwb-line pre").all_inner_texts())
 
     def rows(self) -> list[str]:
-        """The contents of the hits, the line that cuts them among them."""
-        found = self.hits.locator(".memwb-content, .memwb-cut")
-        return [text.strip() for text in found.all_inner_texts()]
+        """The contents of the hits, the line that cuts them among them, from top to bottom."""
+        return self.hits.evaluate(HIT_ROWS)
+
+    def hit(self, text: str) -> Locator:
+        """The row of the hit that holds this text."""
+        return self.hits.locator(".mwg-rows [role=row]", has_text=text)
+
+    def chosen(self) -> list[str]:
+        """The ranks of the hits that are chosen: the one that the verdict is about."""
+        return self.hits.locator("[role=row][aria-selected=true] > :first-child").all_inner_texts()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from memwb._dom import Node
+from memwb.widgets import panes
+from memwb.widgets.hits import HitsTable
 
 _BLOCKS = frozenset(
     {"div", "p", "ul", "ol", "li", "table", "thead", "tbody", "tr", "pre", "section", "details", "summary"}
@@ -36,6 +38,39 @@ def _read(node, lines):
 
 def _inline(node):
     return bool({"memwb-role", "memwb-tabs"} & set(node.classes.split()))
+
+
+def cell_text(cell):
+    """What a cell of a table says."""
+    if not isinstance(cell, dict):
+        return cell or ""
+    parts = "".join(text if how < 3 else f"{text} " for text, how in cell.get("s", ()))
+    left = f"… +{cell['m']:,}" if "m" in cell else ""
+    return (cell.get("q", "") + cell.get("t", "") + parts + left).strip()
+
+
+def hit_rows(grid):
+    """The rows of the table of hits, the line that cuts them among them; "~" in front of those that are dimmed."""
+    rows = [
+        "~" * (kind == "dim") + " ".join(filter(None, map(cell_text, cells))) for _, kind, *cells in grid.sheet["rows"]
+    ]
+    if grid.cut and not grid.sheet["sort"]:
+        rows.insert(grid.cut["at"], grid.cut["label"])
+    return rows
+
+
+def hits_table(state):
+    """The rows of the table of hits, as it shows this state."""
+    table = HitsTable(state, lambda: None)
+    table.draw()
+    rows = hit_rows(table.grid)
+    table.grid.close()
+    return rows
+
+
+def read_hits(state):
+    """The whole pane of the hits: the bar with what went wrong, and the rows of the table."""
+    return "\n".join([read(panes.hits(state)), *hits_table(state)])
 
 
 def walk(node):

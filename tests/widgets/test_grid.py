@@ -346,7 +346,7 @@ async def test_hits_have_bars_marked_words_and_notes(grids):
     rows = ListRows(HITS, id=lambda hit: f"{hit.store}/{hit.rank}", sorts=HIT_SORTS)
     grid, _ = await grids(
         rows,
-        hit_columns(HITS, expected=["h2"]),
+        hit_columns(HITS, lambda hit: hit.id == "h2"),
         id=lambda hit: f"{hit.store}/{hit.rank}",
         kind=lambda hit: "" if hit.kept else "dim",
         noun=("hit", "hits"),
@@ -354,9 +354,10 @@ async def test_hits_have_bars_marked_words_and_notes(grids):
 
     assert grid.sheet["rows"] == [
         ["demo/1", "", "1", {"t": "4", "b": 1.0}, {"s": [["I want ", 0], ["MORE", 1]]}, None],
-        ["demo/2", "dim", "2", {"t": "1", "b": 0.25}, {"s": [["I", 2], [" am", 0]]}, "★ expected ⚠ stop words only"],
+        ["demo/2", "dim", "2", {"t": "1", "b": 0.25}, {"s": [["I", 2], [" am", 0]]},
+         {"s": [["★ expected", 3], ["⚠ stop words only", 4]]}],
         ["demo/3", "dim", "3", None, "no score", None],
-    ]
+    ]  # fmt: skip
     assert repr(grid) == "Grid(3 hits)"
 
 
@@ -364,14 +365,16 @@ def test_the_store_of_a_hit_is_shown_where_there_are_several():
     several = [*HITS, hit(1, 2, "other", (), store="second")]
 
     assert [c.key for c in hit_columns(HITS) if c.shown] == ["rank", "score", "content", "note"]
-    assert [c.key for c in hit_columns(several) if c.shown] == ["rank", "score", "content", "note", "store"]
+    assert [c.key for c in hit_columns(several) if c.shown] == ["rank", "score", "content", "store", "note"]
 
 
 async def test_the_cut_line_is_told_where_it_should_go(grids):
     moved = []
     grid, wire = await grids(on_cut=moved.append)
     grid.draw_cut(5, "max_entries 5", "where the block ends")
-    assert wire.updates("cut") == [{"at": 5, "label": "max_entries 5", "name": "where the block ends"}]
+    assert wire.updates("cut") == [
+        {"at": 5, "value": 5, "most": 100, "label": "max_entries 5", "name": "where the block ends"}
+    ]
 
     for how in ({"by": -1}, {"to": 9}, {"by": -99}):
         wire.say({"do": "cut", **how})
@@ -379,6 +382,45 @@ async def test_the_cut_line_is_told_where_it_should_go(grids):
     grid.draw_cut(None)
 
     assert (moved, grid.cut) == ([4, 9, 1], {})
+
+
+async def test_a_limit_beyond_the_rows_moves_by_one_from_where_it_stands(grids):
+    moved = []
+    grid, wire = await grids(count=3, on_cut=moved.append)
+    grid.draw_cut(3, "max_entries 5 · 0 cut", value=5)
+    assert (grid.cut["value"], grid.cut["most"]) == (5, 5)
+
+    wire.say({"do": "cut", "by": -1})
+    await grid.settled()
+    assert moved == [4]
+
+
+async def test_rows_that_are_there_already_are_sent_before_showing_them_returns(grids):
+    grid, wire = await grids(count=2)
+    rows = [record(n) for n in range(60)]
+
+    grid.show(ListRows(rows[:3]))
+    assert ids(wire.updates("sheet")[-1]["rows"]) == ["m-000", "m-001", "m-002"]
+    grid.show(ListRows(rows[:3]))
+    assert len(wire.updates("sheet")) == 1  # the same rows are not sent twice
+
+    grid.show(ListRows(rows[:3]), anew=True)
+    assert [sheet["series"] for sheet in wire.updates("sheet")] == [0, 1]
+    grid.show(ListRows(rows))
+    grid.show(ListRows(rows))  # of those that were not sent some may be others
+    assert [(sheet["total"], sheet["version"]) for sheet in wire.updates("sheet")[2:]] == [(60, 4), (60, 5)]
+
+
+async def test_a_reading_that_is_under_way_does_not_replace_rows_that_came_meanwhile(grids):
+    source = Slow()
+    source.pause = 0.02
+    grid, _ = await grids(count=2)
+    grid.show(source)
+    await asyncio.sleep(0.005)
+
+    grid.show(ListRows([record(7)]))
+    await grid.settled()
+    assert ids(grid.sheet["rows"]) == ["m-007"]
 
 
 def test_in_a_script_it_is_read_when_it_is_awaited():

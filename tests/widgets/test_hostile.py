@@ -17,7 +17,7 @@ from memwb.stores import TestMemoryStore
 from memwb.widgets import Workbench, panes
 from memwb.widgets.entries import EntriesTable
 from memwb.workbench import WorkbenchState
-from tests.widgets.reading import walk
+from tests.widgets.reading import hits_table, walk
 from tests.workbench.fakes import ListStore, assistant, tool_call, tool_result, user
 
 CASE = json.loads(Path(__file__).parents[1].joinpath("cases", "B59-markup-fields.json").read_text("utf-8"))
@@ -118,7 +118,7 @@ async def test_b59_in_an_entry(text):
     state = await settled(ListStore(f"cane {text}", "cane"), "cane", expected=[f"cane {text}"])
 
     check(state)
-    for shown in (panes.top(state).text(), panes.hits(state).text(), await table(state)):
+    for shown in (panes.top(state).text(), "\n".join(hits_table(state)), await table(state)):
         assert f"cane {visible(text)}" in visible(shown).replace("\n", " ")
 
 
@@ -143,7 +143,7 @@ async def test_b59_in_the_name_of_a_store(text):
     state = await settled([ListStore("cane", name=text), ListStore("cane", name="other")], "cane")
 
     check(state)
-    assert text in panes.hits(state).text()
+    assert visible(text) in hits_table(state)[0]
     assert text in panes.lower(state, "entries").text()
 
 
@@ -172,7 +172,7 @@ async def test_b59_in_the_columns_of_a_frame(text):
     state = await settled(frame, "cane")
 
     check(state)
-    assert "cane" in panes.hits(state).text()
+    assert "cane" in hits_table(state)[0]
     assert visible(f"column {text}".replace("\\", "\\\\").replace(".", "\\.")) in await table(state)
 
 
@@ -248,8 +248,8 @@ async def test_b53_a_lone_surrogate_in_a_message_or_an_entry_shows_and_is_sent()
     workbench = await Workbench(ListStore(bad), [user(bad), assistant(bad), user(bad)], expected=[bad])
 
     check(workbench.state)
-    for view in (workbench._top, workbench._talk, workbench._hits, workbench._low):
-        assert json.dumps(view.get_state()["tree"], ensure_ascii=False).encode()
+    for view in (workbench._top, workbench._talk, workbench._high, workbench._low, workbench._hits.grid):
+        assert json.dumps(view.get_state(), ensure_ascii=False).encode()
     assert r"cane \ud83d end" in json.dumps(workbench._talk.tree, ensure_ascii=False).replace("\\\\", "\\")
     workbench.close()
 
@@ -263,7 +263,7 @@ async def test_b53_lone_surrogates_in_names_and_ids_are_sent_as_well():
     for tab in panes.TABS:
         assert json.dumps(panes.lower(workbench.state, tab).to_json(), ensure_ascii=False).encode()
     assert "\\ud83d" in await table(workbench.state)
-    assert json.dumps(workbench._hits.tree, ensure_ascii=False).encode()
+    assert json.dumps(workbench._hits.grid.get_state(), ensure_ascii=False).encode()
     workbench.close()
 
 
@@ -273,7 +273,8 @@ async def test_b15_an_entry_of_a_million_characters_sends_little_and_says_how_mu
     assert "~250,013 tokens" in panes.lower(workbench.state).text()
     assert "more characters" in panes.lower(workbench.state).text()
     assert [note.kind for note in workbench.trace.notes] == ["large block"]
-    sent = [json.dumps(view.tree) for view in (workbench._top, workbench._talk, workbench._hits, workbench._low)]
+    sent = [json.dumps(view.tree) for view in (workbench._top, workbench._talk, workbench._high, workbench._low)]
+    sent.append(json.dumps(workbench._hits.grid.sheet))
     assert sum(map(len, sent)) < 50_000
     workbench.close()
 
@@ -294,7 +295,9 @@ async def test_b65_many_large_entries_send_under_a_megabyte():
     sizes = []
     for tab in panes.TABS:
         trees = [panes.top(workbench.state), panes.hits(workbench.state), panes.lower(workbench.state, tab)]
-        sizes.append(sum(len(json.dumps(tree.to_json())) for tree in trees))
+        sizes.append(
+            sum(len(json.dumps(tree.to_json())) for tree in trees) + len(json.dumps(workbench._hits.grid.sheet))
+        )
     assert max(sizes) < 200_000
     assert "19,950 more matched" in panes.hits(workbench.state).text()
     workbench.close()

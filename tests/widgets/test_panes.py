@@ -11,9 +11,11 @@ import pytest
 from memwb._dom import Node
 from memwb.memory import MemoryEntry
 from memwb.widgets import panes
+from memwb.widgets.hits import HitsTable
+from memwb.widgets.panes.hits import hit_key
 from memwb.workbench import WorkbenchState
 from memwb.workbench.editor import Slot
-from tests.widgets.reading import button, read, walk
+from tests.widgets.reading import button, hits_table, read, read_hits, walk
 from tests.workbench.fakes import ABOUT_ME, ListStore, SearchStore, assistant, tool_call, tool_result, user
 
 NO_ROUTE = OSError("no route")
@@ -152,70 +154,36 @@ async def test_a_first_refresh_that_failed_leaves_its_reason_on_the_page():
 async def test_the_hits_stand_above_and_below_the_line_that_cuts_them():
     state = await settled(memories(), injection={"max_entries": 2}, expected=[ABOUT_ME[3]])
 
-    assert read(panes.hits(state)) == lines("""
-        Hits find entry <a word of it, or its id>
-        1 4 I have moderate mobility issues and use a cane .
+    assert read_hits(state) == lines("""
+        Hits 4 matched find entry <a word of it, or its id>
+        1 4 I have moderate mobility issues and use a cane.
         2 1 I am allergic to latex. ⚠ stop words only
         max_entries 2 · 2 cut
-        3 1 I want to learn more about the world of art. ⚠ stop words only
-        4 1 I like jazz. ⚠ stop words only ★ expected
+        ~3 1 I want to learn more about the world of art. ⚠ stop words only
+        ~4 1 I like jazz. ★ expected ⚠ stop words only
     """)
-
-
-async def test_the_cut_is_a_slider_that_says_where_it_stands():
-    state = await settled(memories(), injection={"max_entries": 2})
-
-    cut = next(each for each in walk(panes.hits(state)) if each.attributes.get("role") == "slider")
-    assert {key: value for key, value in cut.attributes.items() if key.startswith("aria-value")} == {
-        "aria-valuenow": "2",
-        "aria-valuemin": "1",
-        "aria-valuemax": "4",
-    }
-
-
-async def test_matched_words_are_marked_and_stop_words_only_faintly():
-    state = await settled(memories(), injection={"max_entries": 2})
-
-    marks = [(each.text(), each.classes) for each in walk(panes.hits(state)) if each.tag == "mark"]
-    assert marks == [
-        ("I", ""),
-        ("use", ""),
-        ("a", ""),
-        ("cane", ""),
-        ("I", "memwb-weak"),
-        ("I", "memwb-weak"),
-        ("I", "memwb-weak"),
-    ]
 
 
 async def test_hits_of_several_stores_name_their_store_and_the_starved_one_is_below_the_cut():
     state = await settled([memories(name="home"), ListStore("a cane", name="work")], injection={"max_entries": 3})
 
-    assert read(panes.hits(state)).splitlines()[1:] == [
-        "1 4 I have moderate mobility issues and use a cane . home",
+    assert hits_table(state) == [
+        "1 4 I have moderate mobility issues and use a cane. home",
         "2 1 I am allergic to latex. home ⚠ stop words only",
         "3 1 I want to learn more about the world of art. home ⚠ stop words only",
         "max_entries 3 · 2 cut",
-        "4 1 I like jazz. home ⚠ stop words only",
-        "1 2 a cane work",
+        "~4 1 I like jazz. home ⚠ stop words only",
+        "~1 2 a cane work",
     ]
 
 
 async def test_of_many_hits_the_first_fifty_are_listed_and_the_rest_is_counted():
     state = await settled(ListStore(*(f"cane {number}" for number in range(2000))), "cane")
 
-    rows = read(panes.hits(state)).splitlines()
-    assert (len(rows), rows[6], rows[-2:]) == (53, "max_entries 5 · 1,995 cut", ["50 1 cane 49", "1,950 more matched"])
+    rows = hits_table(state)
+    assert (len(rows), rows[5], rows[-1]) == (51, "max_entries 5 · 1,995 cut", "~50 1 cane 49")
+    assert read(panes.hits(state)).startswith("Hits top 50, 1,950 more matched")
     assert "search ✓ 2,000 of 2,000, kept 5" in read(panes.top(state))
-
-
-async def test_a_hit_asks_about_itself_by_its_place_so_that_its_text_is_sent_once():
-    state = await settled(ListStore("cane " * 20_000), "cane")
-
-    pane = panes.hits(state)
-    row = next(each for each in walk(pane) if each.classes.startswith("memwb-hit"))
-    assert row.action == {"do": "hit", "store": "profile", "rank": 1}
-    assert len(json.dumps(pane.to_json())) < 5_000
 
 
 @pytest.mark.parametrize("score", [None, 0, -3, 0.25, math.inf, math.nan, True, "high"])
@@ -224,9 +192,14 @@ async def test_any_score_that_a_store_gives_can_be_shown(score):
         def _entry(self, at, ignored):
             return MemoryEntry(self.contents[at], None, {"_relevanceScore": score})
 
-    pane = panes.hits(await settled(Scoring(*ABOUT_ME), "cane"))
-    widths = [each.attributes["style-width"] for each in walk(pane) if each.classes == "memwb-bar"]
-    assert widths == ["100%" if score == 0.25 else "0"]
+    table = HitsTable(await settled(Scoring(*ABOUT_ME), "cane"), lambda: None)
+    table.draw()
+    (row,) = table.grid.sheet["rows"]
+    table.grid.close()
+    shown = {0: "0", -3: "-3", 0.25: "0.25", math.inf: "inf"}.get(score) if score == score else "nan"
+    expected = {"t": shown, "b": 1.0 if score in (0.25, math.inf) else 0.0}
+    assert row[3] == (None if score in (None, True, "high") else expected)
+    assert json.loads(json.dumps(row, allow_nan=False)) == row
 
 
 # -- the block, the model's input, the entries ----------------------------------------------------------------------
@@ -250,8 +223,7 @@ async def test_the_block_is_shown_line_by_line_with_its_tokens_and_its_hits():
     """)
     links = [each.attributes.get("data-link") for each in walk(panes.lower(state)) if each.classes == "memwb-line"]
     assert links == [None, "profile/1", "profile/1", "profile/2", None]
-    keys = [each.attributes["data-key"] for each in walk(panes.hits(state)) if each.classes.startswith("memwb-hit")]
-    assert keys == ["profile/1", "profile/2"]
+    assert list(map(hit_key, state.hits)) == ["profile/1", "profile/2"]
 
 
 async def test_the_lines_of_a_format_of_ones_own_are_linked_where_they_hold_an_entry():
@@ -391,10 +363,10 @@ async def test_b68_a_store_that_fails_beside_others_is_named_and_counted_nowhere
         ✓ 1 of 1 hit arrived, ~14 tokens; 'down' failed. [Why]
         trigger ✓ userTurn › query ✓ 'cane' › search ⚠ 1 of 5, kept 1, 'down' failed › format ✓ ~14 tok › fold ✓ prepend
     """)
-    assert read(panes.hits(state)).splitlines()[1:] == [
+    assert read_hits(state).splitlines()[1:] == [
+        "Store 'down' raised OSError('no route'); the agent goes on without it.",
         "1 1 a cane work",
         "max_entries 5 · 0 cut",
-        "Store 'down' raised OSError('no route'); the agent goes on without it.",
     ]
 
 
@@ -445,7 +417,7 @@ async def test_a_callback_that_fails_names_its_stage_and_what_it_raised():
         trigger ✓ userTurn › query ✓ 'Do I use a cane?' › search ✓ 4 of 4, kept 4 › format ✗ ZeroDivisionError: division by zero › fold ·
     """)  # noqa: E501
     assert "[Block][Model input][Entries 4] nothing injected [copy]" in read(panes.lower(state))
-    assert read(panes.hits(state)).splitlines()[1] == "1 4 I have moderate mobility issues and use a cane ."
+    assert hits_table(state)[0] == "1 4 I have moderate mobility issues and use a cane."
 
 
 # -- the conversation -----------------------------------------------------------------------------------------------

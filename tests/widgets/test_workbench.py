@@ -18,6 +18,7 @@ from memwb.callbacks import last_two_messages
 from memwb.errors import ConfigError, StaleTraceError
 from memwb.memory import MemoryManager
 from memwb.widgets import Workbench
+from tests.widgets.reading import hit_rows
 from tests.widgets.wire import Wire
 from tests.workbench.fakes import ABOUT_ME, ListStore, assistant, user
 
@@ -41,6 +42,19 @@ def bench():
 async def act(workbench, **message):
     """Send what an element of the page would send, and wait until it is done."""
     workbench._top._received(None, message, [])
+    await workbench
+
+
+async def cut(workbench, **where):
+    """Move the line between the hits, as the page does, and wait until it is done."""
+    Wire(workbench._hits.grid).say({"do": "cut", **where})
+    await workbench._hits.grid
+    await workbench
+
+
+async def choose_hit(workbench, *ids):
+    """Choose a hit, as the page does, and wait until it is done."""
+    Wire(workbench._hits.grid).put(selected=list(ids))
     await workbench
 
 
@@ -199,12 +213,16 @@ def _text(node):
 
 async def test_the_page_follows_the_state(bench):
     workbench = await bench()
-    wires = [Wire(view) for view in (workbench._top, workbench._talk, workbench._hits, workbench._low)]
+    wires = [Wire(view) for view in (workbench._top, workbench._talk, workbench._high, workbench._low)]
+    table_wire = Wire(workbench._hits.grid)
 
     await workbench.set(max_entries=2)
     assert "2 of 4 hits arrived" in read_top(workbench)
     # The result came too soon to be waited for on the page; the conversation did not change.
-    assert [len(wire.updates("tree")) for wire in wires] == [1, 0, 1, 1]
+    assert [len(wire.updates("tree")) for wire in wires] == [1, 0, 0, 1]
+    # The hits once, with their line, in one message.
+    assert [sorted(data["state"]) for data in table_wire.sent] == [["cut", "sheet"]]
+    assert hit_rows(workbench._hits.grid)[2] == "max_entries 2 · 2 cut"
 
 
 async def test_b66_a_change_on_the_page_searches_once_however_often_the_cell_was_run(bench):
@@ -213,7 +231,7 @@ async def test_b66_a_change_on_the_page_searches_once_however_often_the_cell_was
         workbench = await bench(store)
     store.searched.clear()
 
-    await act(workbench, do="cut", to=3)
+    await cut(workbench, to=3)
     assert store.searched == [("Do I use a cane?", 3), ("Do I use a cane?", 50)]
 
 
@@ -221,7 +239,7 @@ async def test_the_cut_line_is_moved_by_steps_and_to_a_place_and_never_above_the
     workbench = await bench()
 
     for message, limit in (({"by": -1}, 4), ({"by": 3}, 7), ({"to": 2}, 2), ({"to": 0}, 1), ({"by": -1}, 1)):
-        await act(workbench, do="cut", **message)
+        await cut(workbench, **message)
         assert workbench.injection["max_entries"] == limit
 
 
@@ -248,14 +266,65 @@ async def test_a_fix_that_is_not_there_any_more_changes_nothing(bench):
 async def test_a_hit_can_be_asked_about_and_an_entry_be_looked_for(bench):
     workbench = await bench(injection={"max_entries": 1})
 
-    await act(workbench, do="hit", store="profile", rank=4)
+    await choose_hit(workbench, "profile/4")
     assert "'I like jazz.' did not arrive" in read_top(workbench)
     await act(workbench, do="find", value="latex")
     assert "'I am allergic to latex.' did not arrive" in read_top(workbench)
     await act(workbench, do="find", value="")
     assert "1 of 4 hits arrived" in read_top(workbench)
-    await act(workbench, do="hit", store="profile", rank=99)
+    await choose_hit(workbench, "profile/99")  # of an older answer
     assert "1 of 4 hits arrived" in read_top(workbench)
+
+
+async def test_the_entry_that_the_verdict_is_about_is_the_row_that_is_chosen(bench):
+    workbench = await bench(expected=[ABOUT_ME[3]], injection={"max_entries": 2})
+    grid = workbench._hits.grid
+    assert grid.selected == ["profile/4"]
+
+    await choose_hit(workbench, "profile/2")
+    assert ("latex" in read_top(workbench), workbench.state.looked_for) == (True, "e1")
+    await choose_hit(workbench)  # none: the expected entry is what it is about again
+    assert ("jazz" in read_top(workbench), grid.selected) == (True, ["profile/4"])
+    await choose_hit(workbench)  # and stays so
+    assert grid.selected == ["profile/4"]
+
+    await act(workbench, do="find", value="moderate")
+    assert grid.selected == ["profile/1"]
+
+
+async def test_a_row_that_is_chosen_stays_so_while_its_search_runs(bench):
+    workbench = await bench(ListStore(*ABOUT_ME, seconds=0.02), expected=[ABOUT_ME[3]])
+    wire = Wire(workbench._hits.grid)
+
+    wire.put(selected=["profile/2"])
+    await workbench
+    assert "latex" in read_top(workbench)
+    assert wire.updates("selected") == []  # the page had it first, and it was never taken back
+
+
+async def test_hits_in_another_order_have_no_line_and_a_button_back(bench):
+    workbench = await bench(injection={"max_entries": 1})
+    Wire(workbench._hits.grid).put(sort="content")
+    await workbench
+    await workbench._hits.grid
+    assert hit_rows(workbench._hits.grid)[:2] == ["~2 1 I am allergic to latex. ⚠ stop words only",
+                                                  "1 4 I have moderate mobility issues and use a cane."]  # fmt: skip
+    assert "back to the block's order" in _text(workbench._high.tree)
+
+    await act(workbench, do="unsort")
+    await workbench._hits.grid
+    assert hit_rows(workbench._hits.grid)[1] == "max_entries 1 · 3 cut"
+    assert "back to" not in _text(workbench._high.tree)
+
+
+async def test_the_hits_of_another_call_are_shown_from_the_top(bench):
+    workbench = await bench(messages=[user("I like jazz."), assistant("Good."), user("Do I use a cane?")])
+    before = workbench._hits.grid.sheet["series"]
+
+    await workbench.set(max_entries=2)
+    assert workbench._hits.grid.sheet["series"] == before
+    await workbench.set(call=1)
+    assert workbench._hits.grid.sheet["series"] == before + 1
 
 
 async def test_calls_can_be_chosen(bench):
@@ -344,7 +413,7 @@ async def test_b68_an_action_that_cannot_be_done_is_told_on_the_page(bench):
     assert "That could not be done: Workbench: call is 9" in read_top(workbench)
     await act(workbench, do="store")
     assert "That could not be done: KeyError: 'to'" in read_top(workbench)
-    await act(workbench, do="cut", to=2)
+    await cut(workbench, to=2)
     assert "could not be done" not in read_top(workbench)
 
 
@@ -367,7 +436,9 @@ async def test_messages_from_another_thread_are_done_on_the_loop_of_the_notebook
             return await super().search(query, options)
 
     workbench = await bench(Watched(*ABOUT_ME))
-    await asyncio.to_thread(workbench._top._received, None, {"do": "cut", "to": 2}, [])
+    message = {"do": "cut", "to": 2}
+    await asyncio.to_thread(workbench._hits.grid._received, None, message, [])
+    await workbench._hits.grid
     await workbench
     assert (set(threads), workbench.injection["max_entries"]) == ({threading.main_thread()}, 2)
 

@@ -1,15 +1,12 @@
-"""Every hit in the order of the block, with the line that max_entries draws through them."""
+"""What stands above the table of hits, or in its place where there are none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
-from ..._text import counted, shortened
-from ...memory._html import marked
-from ...memory.notes import stop_words_only
+from ..._text import counted
 from .empty import empty
 from .parts import cropped, failed_stores, frame, head
 
@@ -17,31 +14,45 @@ if TYPE_CHECKING:
     from ...memory import Hit
     from ...workbench import Preview, WorkbenchState
 
-_CONTENT_LENGTH = 400
 
+def hits(state: WorkbenchState, sort: str = "") -> Node:
+    """Return the bar above the hits and what went wrong, or what is missing where there are none.
 
-def hits(state: WorkbenchState) -> Node:
-    """Return the hits above and below the cut, or what is missing where there are none."""
+    Args:
+        state: The workbench's.
+        sort: What the table is sorted by, where it is not the order of the block.
+    """
     preview = state.preview
-    search = el(
-        "label",
-        "memwb-push",
-        "find entry ",
-        el(
-            "input",
-            "",
-            action={"do": "find"},
-            value=cropped(state.looked_for, 200),
-            type="text",
-            placeholder="a word of it, or its id",
-        ),
-    )
-    bar = head("Hits", search)
+    found = preview.hits if preview is not None else ()
+    bar = head("Hits", *(_counts(preview, sort) if preview is not None and found else ()), _search(state))
     if preview is None:
-        return frame(bar, label="Hits", padded=False)
-    content = _rows(state, preview) if preview.hits else [_nothing(state, preview)]
-    pane = frame(bar, *content, label="Hits", padded=False, key=state.call)
-    return el("div", "memwb-pending memwb-frame", *pane.children) if state.pending else pane
+        return frame(bar, label="Hits")
+    if found:
+        failures = [*failed_stores(preview.trace), *(_not_asked_again(*failure) for failure in _failures(preview))]
+        content: list[Node | str] = [bar, *(el("div", "memwb-more memwb-bad", text) for text in failures)]
+    else:
+        content = list(frame(bar, _nothing(state, preview), label="Hits").children)
+    return el("div", f"{'memwb-pending ' * state.pending}memwb-frame", *content)
+
+
+def _search(state: WorkbenchState) -> Node:
+    field = el(
+        "input",
+        "",
+        action={"do": "find"},
+        value=cropped(state.looked_for, 200),
+        type="text",
+        placeholder="a word of it, or its id",
+    )
+    return el("label", "memwb-push", "find entry ", field)
+
+
+def _counts(preview: Preview, sort: str) -> list[Node]:
+    shown, more = len(preview.hits), unseen(preview)
+    counts = [el("span", "", f"top {shown:,}, {more:,} more matched" if more else f"{shown:,} matched")]
+    if sort:  # the line of the cut says nothing in another order
+        counts.append(el("button", "", "back to the block's order", action={"do": "unsort"}))
+    return counts
 
 
 def _nothing(state: WorkbenchState, preview: Preview) -> Node:
@@ -65,19 +76,9 @@ def in_block_order(found: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     return [hit for hit in found if hit.kept], [hit for hit in found if not hit.kept]
 
 
-def _rows(state: WorkbenchState, preview: Preview) -> list[Node]:
-    kept, cut = in_block_order(preview.hits)
-    best = max((hit.score for hit in preview.hits if hit.score and isfinite(hit.score)), default=0.0)
-    several = len(state.store_names) > 1
-    rows = [_row(hit, best, several, state, preview) for hit in kept]
-    limit = preview.trace.settings.max_entries if preview.trace.settings else 0
-    rows.append(_line(limit, len(kept), len(cut) + _unseen(preview)))
-    rows += [_row(hit, best, several, state, preview) for hit in cut]
-    if unseen := _unseen(preview):
-        rows.append(el("div", "memwb-more", f"{unseen:,} more matched"))
-    rows += [el("div", "memwb-more memwb-bad", text) for text in failed_stores(preview.trace)]
-    rows += [el("div", "memwb-more memwb-bad", _not_asked_again(*failure)) for failure in _failures(preview)]
-    return rows
+def unseen(preview: Preview) -> int:
+    """Return how many more entries matched than are among the hits."""
+    return max(0, (preview.matching or 0) - len(preview.hits))
 
 
 def _failures(preview: Preview) -> list[tuple[str, BaseException]]:
@@ -87,59 +88,3 @@ def _failures(preview: Preview) -> list[tuple[str, BaseException]]:
 
 def _not_asked_again(store: str, error: BaseException) -> str:
     return f"store {store!r} failed when it was asked for what lies below the cut: {cropped(repr(error), 300)}"
-
-
-def _unseen(preview: Preview) -> int:
-    return max(0, (preview.matching or 0) - len(preview.hits))
-
-
-def _line(limit: int, kept: int, cut: int) -> Node:
-    return el(
-        "div",
-        "memwb-cut",
-        f"max_entries {limit} · {cut:,} cut",
-        action={"do": "none"},
-        role="slider",
-        tabindex="0",
-        aria_label="max_entries: arrow keys or dragging move the cut",
-        aria_orientation="vertical",
-        aria_valuenow=limit,
-        aria_valuemin=1,
-        aria_valuemax=max(limit, kept + cut),
-        data_key="cut",
-    )
-
-
-def _row(hit: Hit, best: float, several: bool, state: WorkbenchState, preview: Preview) -> Node:
-    weak = stop_words_only(hit)
-    score = "" if hit.score is None else f"{hit.score:g}"
-    width = f"{100 * hit.score / best:.0f}%" if hit.score and 0 < hit.score <= best < inf else "0"
-    chosen = _is_chosen(hit, preview)
-    expected = preview.is_wanted(hit)
-    flags = [
-        el("span", "", hit.store) if several else None,
-        el("span", "memwb-warn", "⚠ stop words only") if weak else None,
-        el("span", "memwb-good", "★ expected") if expected else None,
-    ]
-    return el(
-        "div",
-        "memwb-hit" + ("" if hit.kept else " memwb-cutoff") + (" memwb-chosen" if chosen else ""),
-        el("span", "memwb-rank", str(hit.rank), title=f"rank in the answer of {hit.store!r}"),
-        el("span", "memwb-track", el("span", "memwb-bar", style_width=width), aria_hidden="true"),
-        el("span", "memwb-score", score, title="score by the store's own measure" if score else None),
-        el("span", "memwb-content", *marked(shortened(hit.content, _CONTENT_LENGTH), hit.matched, weak)),
-        el("span", "memwb-flags", *flags),
-        action={"do": "hit", "store": hit.store, "rank": hit.rank},
-        title=f"matched: {shortened(', '.join(hit.matched), 300)}" if hit.matched else None,
-        tabindex="0",
-        role="button",
-        data_key=hit_key(hit),
-        data_view=hit_key(hit) if chosen else None,
-    )
-
-
-def _is_chosen(hit: Hit, preview: Preview) -> bool:
-    found = preview.explanation
-    if found is None or found.store not in (None, hit.store):
-        return False
-    return found.id == hit.id if found.id and hit.id else found.target == hit.content

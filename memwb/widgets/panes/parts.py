@@ -21,16 +21,9 @@ def head(title: str, *rest: Node | str | None) -> Node:
     return el("div", "memwb-head", el("h3", "", title), *rest)
 
 
-def frame(bar: Node, *content: Node | str | None, label: str, padded: bool = True, key: object = "") -> Node:
-    """A pane: its bar, and content that scrolls below it, from the top again when ``label`` or ``key`` is another."""
-    inside = el(
-        "div",
-        "memwb-scroll" if padded else "memwb-scroll memwb-list",
-        *content,
-        role="region",
-        aria_label=label,
-        data_key=f"{label}{key}",
-    )
+def frame(bar: Node, *content: Node | str | None, label: str) -> Node:
+    """A pane: its bar, and content that scrolls below it, from the top again when ``label`` is another."""
+    inside = el("div", "memwb-scroll", *content, role="region", aria_label=label, data_key=label)
     return el("div", "memwb-frame", bar, inside)
 
 

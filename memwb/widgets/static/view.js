@@ -88,14 +88,8 @@ function scrollTo(wanted) {
 }
 
 // Pointing at a line of the block marks its hit, and the other way round.
-function link(event, root, on) {
-  const target = event.target.closest?.("[data-link], .memwb-hit");
-  const key = target?.dataset.link ?? target?.dataset.key;
-  if (key === undefined) return;
-  const bench = root.closest(".memwb-bench") ?? root;
-  for (const other of bench.querySelectorAll("[data-link], .memwb-hit")) {
-    if ((other.dataset.link ?? other.dataset.key) === key) other.classList.toggle("memwb-linked", on);
-  }
+function link(bench, key, on) {
+  for (const each of bench.querySelectorAll("[data-link]")) if (each.dataset.link === key) each.classList.toggle("memwb-linked", on);
 }
 
 async function copy(text, root) {
@@ -121,40 +115,29 @@ function owner(event, root) {
   return null;
 }
 
-function hitsAbove(root, y) {
-  const rows = [...root.querySelectorAll(".memwb-hit")];
-  return rows.filter((row) => row.getBoundingClientRect().top + row.offsetHeight / 2 < y).length;
-}
+// What a person does anywhere in the workbench, whichever widget it is in. Keys typed there are its own: "d d" must not
+// delete the notebook's cell, Escape must not leave for command mode, Ctrl + Enter must not run the cell again. Other keys
+// with Ctrl or Cmd, such as saving, still reach the notebook.
+const OWN = /^(Enter|[aA]|Arrow.*|Home|End)$/;
 
-// The cut line is dragged; the kernel hears of it once, at the end.
-function dragCut(root, line, event, send) {
-  event.preventDefault();
-  const start = event.clientY;
-  const before = hitsAbove(root, start);
-  line.setPointerCapture(event.pointerId);
-  line.classList.add("memwb-dragged");
-  const move = (at) => { line.style.transform = `translateY(${at.clientY - start}px)`; };
-  const drop = (at) => {
-    line.style.transform = "";
-    line.classList.remove("memwb-dragged");
-    line.removeEventListener("pointermove", move);
-    const moved = Math.abs(at.clientY - start) > 4; // a click is no drag, and neither is one that passes no row
-    const above = hitsAbove(root, at.clientY);
-    if (at.type === "pointerup" && moved && above !== before) send({ do: "cut", to: Math.max(1, above) });
-  };
-  line.addEventListener("pointermove", move);
-  line.addEventListener("pointerup", drop, { once: true });
-  line.addEventListener("pointercancel", drop, { once: true });
-}
-
-// Keys typed anywhere in the workbench are its own: "d d" must not delete the notebook's cell, Escape must not leave for
-// command mode.
-function keepKeys(root) {
+function listen(root) {
   const bench = root.closest(".memwb-bench");
   if (!bench || bench.dataset.keys) return;
   bench.dataset.keys = "kept";
   bench.addEventListener("keydown", (event) => {
-    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+    if (!(event.ctrlKey || event.metaKey) || OWN.test(event.key) || event.defaultPrevented) event.stopPropagation();
+  });
+  const point = (event, on) => {
+    const key = event.target.closest?.("[data-link]")?.dataset.link;
+    if (key !== undefined) link(bench, key, on);
+  };
+  bench.addEventListener("pointerover", (event) => point(event, true));
+  bench.addEventListener("pointerout", (event) => point(event, false));
+  let pointed;
+  bench.addEventListener("memwb-point", (event) => { // by the keyboard, in a table
+    if (pointed !== undefined) link(bench, pointed, false);
+    pointed = event.detail ?? undefined;
+    if (pointed !== undefined) link(bench, pointed, true);
   });
 }
 
@@ -169,7 +152,8 @@ function render({ model, el }) {
     seen = bringIntoView(root, seen);
   };
   draw();
-  const sized = new ResizeObserver(() => {
+  const sized = new ResizeObserver(() => { // the first time when it is on the page
+    listen(root);
     const wanted = root.querySelector("[data-view]");
     if (wanted) scrollTo(wanted);
   });
@@ -192,26 +176,16 @@ function render({ model, el }) {
     if (!target) return;
     if (target.tagName === "INPUT") {
       if (event.key === "Enter" && target.memwb.enter) send({ ...target.memwb, value: target.value });
-    } else if (target.classList.contains("memwb-cut")) {
-      const by = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1, PageUp: -5, PageDown: 5 }[event.key];
-      if (by) { event.preventDefault(); send({ do: "cut", by }); }
     } else if (target.tagName !== "BUTTON" && target.tagName !== "SUMMARY" && (event.key === "Enter" || event.key === " ")) {
       event.preventDefault();
       send(target.memwb);
     }
-  });
-  root.addEventListener("pointerover", (event) => link(event, root, true));
-  root.addEventListener("pointerout", (event) => link(event, root, false));
-  root.addEventListener("pointerdown", (event) => {
-    const line = event.target.closest?.(".memwb-cut");
-    if (line && event.button === 0) dragCut(root, line, event, send);
   });
   // A click anywhere else closes the popover, so that it never covers what is opened next.
   const away = (event) => {
     if (root.querySelector(".memwb-popover") && !root.contains(event.target)) send({ do: "why" });
   };
   document.addEventListener("pointerdown", away);
-  requestAnimationFrame(() => keepKeys(root));
   return () => { document.removeEventListener("pointerdown", away); sized.disconnect(); model.off("change:tree", draw); model.off("msg:custom", said); };
 }
 

@@ -7,7 +7,14 @@ function line(text) {
   return parts.filter((part) => part !== "");
 }
 
-const MARKS = [null, "mwg-mark", "mwg-weak"];
+// How a part of a text is set: as it is, marked, faintly marked, as a good sign, as a warning.
+const PARTS = [null, ["mark", "mwg-mark"], ["mark", "mwg-weak"], ["span", "mwg-good"], ["span", "mwg-warning"]];
+
+function part([text, how]) {
+  if (!how) return line(text);
+  const [tag, name] = PARTS[how];
+  return [make(tag, { class: name }, ...line(text))];
+}
 
 export function contentOf(cell) {
   if (cell === null) return [];
@@ -20,7 +27,7 @@ export function contentOf(cell) {
   }
   if (cell.q !== undefined) parts.push(make("em", {}, cell.q));
   if (cell.t !== undefined) parts.push(...line(cell.t));
-  for (const [text, mark] of cell.s ?? []) parts.push(...(mark ? [make("mark", { class: MARKS[mark] }, text)] : line(text)));
+  for (const one of cell.s ?? []) parts.push(...part(one));
   if (cell.m) parts.push(make("small", {}, `… +${cell.m.toLocaleString("en")}`));
   return parts;
 }

@@ -5,7 +5,7 @@
 import { keepKeys } from "../keys.js";
 import { CutLine } from "./cutline.js";
 import { Dialog } from "./dialog.js";
-import { button, counted, make, newId } from "./dom.js";
+import { button, counted, make, newId, setAttribute } from "./dom.js";
 import { Menu } from "./menu.js";
 import { Table } from "./table.js";
 
@@ -29,7 +29,15 @@ class Grid {
     root.append(this.top, this.problem, this.frame);
     this.table = new Table(this.frame);
     this.frame.append(this.empty);
-    this.cut = new CutLine(this.frame, (y) => this.table.rowsAbove(y), (how) => model.send({ do: "cut", ...how }));
+    this.table.tall = model.get("lines") > 1;
+    this.table.linked = model.get("linked");
+    this.scroller.style.setProperty("--mwg-lines", model.get("lines"));
+    this.cut = new CutLine(
+      this.frame,
+      (y) => this.table.rowsAbove(y),
+      (how) => model.send({ do: "cut", ...how }),
+      () => this.revealCut(),
+    );
     this.dialog = new Dialog(
       root,
       (id, column, offset) => model.send({ do: "cell", view: this.view, id, column, offset }),
@@ -39,7 +47,7 @@ class Grid {
     this.relabel();
     this.resheet();
     this.reproblem();
-    this.sized = new ResizeObserver(() => this.settle());
+    this.sized = new ResizeObserver(() => this.resized());
     this.sized.observe(this.table.scroller);
   }
 
@@ -71,6 +79,9 @@ class Grid {
       else this.menu.show(model.get("offered"), model.get("shown")); // the last column stays
     });
     this.top = make("div", { class: "mwg-top" }, this.filterLabel, this.status, this.clear, this.pager, this.menu.element);
+    if (model.get("bar")) return;
+    this.top.hidden = true; // the menu goes into the corner of the header row
+    this.root.append(this.menu.element);
   }
 
   save(trait, value) {
@@ -97,9 +108,11 @@ class Grid {
     const before = this.shownSheet;
     this.shownSheet = sheet;
     this.done();
+    if (table.total !== sheet.total) table.tops = null; // measured anew when the rows are there
     table.total = sheet.total;
     table.paintHead(sheet.columns, sheet.sort);
-    if (before.sort !== sheet.sort || before.where !== sheet.where || table.base >= Math.max(1, sheet.total)) {
+    const others = before.sort !== sheet.sort || before.where !== sheet.where || before.series !== sheet.series;
+    if (others || table.base >= Math.max(1, sheet.total)) {
       table.base = 0;
       table.scroller.scrollTop = 0;
       table.active.row = Math.min(table.active.row, 0);
@@ -117,6 +130,8 @@ class Grid {
     this.empty.hidden = sheet.version === 0 || sheet.total > 0;
     this.empty.textContent = sheet.where ? `No ${this.model.get("noun")[0]} holds “${sheet.where}”.` : this.model.get("empty");
     this.tell();
+    this.revealSelected();
+    if (document.activeElement === this.cut.line) this.revealCut();
     this.settle();
     if (sheet.version === 0) this.wait();
   }
@@ -124,9 +139,11 @@ class Grid {
   relabel() {
     const { model, table } = this;
     table.scroller.setAttribute("aria-label", model.get("label"));
+    setAttribute(table.scroller, "aria-multiselectable", model.get("multiple"));
     table.scroller.setAttribute(
       "aria-description",
-      "Arrow keys move, up to the header; Enter opens a cell or sorts by a column; Space selects a row, Shift extends.",
+      "Arrow keys move, up to the header; Enter opens a cell or sorts by a column; " +
+        (model.get("multiple") ? "Space selects a row, Shift extends." : "Space chooses a row."),
     );
     this.filterLabel.hidden = !model.get("filterable");
     this.filter.setAttribute("aria-label", `Filter ${model.get("noun")[1]}`);
@@ -183,7 +200,34 @@ class Grid {
     const cut = this.model.get("cut");
     const shown = cut.at !== undefined && !this.sheet.sort && this.sheet.total > 0;
     this.table.cutAt(shown ? cut.at : null);
-    this.cut.place(this.table.cutTop, cut);
+    const top = this.table.cutTop;
+    this.cut.place(top, this.table.sees(top), cut);
+  }
+
+  revealCut() {
+    this.table.revealCut();
+    this.placeCut();
+  }
+
+  // Where one row at most is chosen, another one than before comes into view. Only the table scrolls, not the notebook.
+  revealSelected() {
+    if (this.model.get("multiple") || !this.scroller.clientHeight) return;
+    const [id] = this.selected;
+    if (id === this.revealed) return;
+    const place = this.table.placeOf(id);
+    if (place >= 0) {
+      this.table.reveal(place);
+      this.table.active.row = place;
+      this.table.mark(this.selected);
+    }
+    this.revealed = id;
+  }
+
+  resized() {
+    this.table.measure();
+    if (!this.model.get("multiple")) this.revealed = undefined; // what is chosen stays in view
+    this.revealSelected();
+    this.settle();
   }
 
   tell() {
@@ -217,11 +261,13 @@ class Grid {
     if (id === undefined) return;
     this.anchor = row;
     if (alone) return this.select([id]);
+    if (!this.model.get("multiple")) return this.select(this.selected.includes(id) ? [] : [id]);
     this.select(this.selected.includes(id) ? this.selected.filter((one) => one !== id) : [...this.selected, id]);
   }
 
   // Rows between two places may never have been on the page: the kernel knows their ids.
   extend(to) {
+    if (!this.model.get("multiple")) return;
     const [from, last] = [Math.min(this.anchor, to), Math.max(this.anchor, to)];
     this.model.send({ do: "range", version: this.sheet.version, from, to: last });
   }
@@ -233,7 +279,15 @@ class Grid {
     table.reveal(table.active.row);
     table.mark(this.selected);
     this.scroller.querySelector(".mwg-active")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.point();
     this.settle();
+  }
+
+  // Tell the panes beside the table at which row the keyboard is, as pointing at it does.
+  point(row = this.table.active.row) {
+    if (!this.table.linked) return;
+    const detail = row < 0 ? undefined : this.table.entryAt(row);
+    this.root.dispatchEvent(new CustomEvent("memwb-point", { bubbles: true, detail }));
   }
 
   sortBy(column) {
@@ -269,6 +323,7 @@ class Grid {
       if (cell && cell[0] >= 0) this.act(...cell);
     });
     this.scroller.addEventListener("keydown", (event) => this.pressed(event));
+    this.scroller.addEventListener("blur", () => this.point(-1));
     keepKeys(this.root);
   }
 
@@ -327,6 +382,7 @@ function render({ model, el }) {
   const grid = new Grid(model, root);
   const marked = () => {
     grid.table.mark(grid.selected);
+    grid.revealSelected();
     grid.tell();
   };
   const heard = {

@@ -1,4 +1,5 @@
 // The rows on the page: about 60 elements in a scroll range as high as all rows, rebuilt only for a new page of rows.
+// A table that is all on the page may be tall: its rows are then as high as their text, up to a few lines.
 import { contentOf } from "./cells.js";
 import { make, newId, setAttribute } from "./dom.js";
 
@@ -14,14 +15,17 @@ export class Table {
     this.total = 0;
     this.base = 0; // the first row of the scroll range
     this.page = { version: -1, offset: 0, rows: [] };
+    this.tops = null; // of a tall table: where each row begins, and the last one ends, without the cut line's band
     this.active = { row: 0, column: 0 }; // row -1 is the header
     this.cut = null; // how many rows lie above the cut line
+    this.tall = false; // whether rows may be higher than a line
+    this.linked = false; // whether other panes point at rows by their ids
     this.head = make("div", { class: "mwg-row mwg-head", role: "row", "aria-rowindex": "1" });
     this.rows = make("div", { class: "mwg-rows", role: "presentation" });
     this.body = make("div", { class: "mwg-body", role: "rowgroup" }, this.rows);
     this.scroller = make(
       "div",
-      { class: "mwg-scroll", role: "grid", tabindex: "0", "aria-multiselectable": "true" },
+      { class: "mwg-scroll", role: "grid", tabindex: "0" },
       make("div", { class: "mwg-sticky", role: "rowgroup" }, this.head),
       this.body,
     );
@@ -44,32 +48,57 @@ export class Table {
 
   // How many rows fit into view.
   get fitting() {
-    return Math.max(1, Math.floor((this.scroller.clientHeight - HEAD) / ROW));
+    const high = this.tops ? this.tops.at(-1) / this.total : ROW;
+    return Math.max(1, Math.floor((this.scroller.clientHeight - HEAD) / high));
   }
 
   // The first row in view, and the one behind the last.
   visible() {
+    if (this.tops) return [0, this.total];
     const first = this.base + Math.floor(this.scroller.scrollTop / ROW);
     return [first, Math.min(this.total, first + this.fitting + 2)];
   }
 
   // Where a row begins, in px from the first one.
   topOf(row) {
-    return (row - this.base) * ROW + (this.cut !== null && row >= this.cut ? BAND : 0);
+    return this.startOf(row) + (this.cut !== null && row >= this.cut ? BAND : 0);
+  }
+
+  // The same without the cut line's band.
+  startOf(row) {
+    return this.tops ? this.tops[row] : (row - this.base) * ROW;
+  }
+
+  heightOf(row) {
+    return this.startOf(row + 1) - this.startOf(row);
   }
 
   // How many rows lie above a place on the screen.
   rowsAbove(clientY) {
     const top = clientY - this.scroller.getBoundingClientRect().top - HEAD + this.scroller.scrollTop;
-    const rows = this.base + Math.round((this.cut !== null && top > this.topOf(this.cut) ? top - BAND : top) / ROW);
-    return Math.min(this.total, rows);
+    const y = this.cut !== null && top > this.topOf(this.cut) ? top - BAND : top;
+    if (this.tops) return this.tops.slice(0, -1).filter((start, row) => start + this.heightOf(row) / 2 < y).length;
+    return Math.min(this.total, this.base + Math.round(y / ROW));
   }
 
-  // The middle of the cut line's band within the scroller, null where it is out of sight.
+  // The middle of the cut line's band within the scroller, which may be out of sight; null where there is none.
   get cutTop() {
     if (this.cut === null || this.cut < this.base) return null;
-    const top = HEAD + this.topOf(this.cut) - BAND / 2 - this.scroller.scrollTop;
-    return top > HEAD && top < this.scroller.clientHeight ? top : null;
+    return HEAD + this.topOf(this.cut) - BAND / 2 - this.scroller.scrollTop;
+  }
+
+  sees(top) {
+    return top > HEAD && top < this.scroller.clientHeight;
+  }
+
+  // Bring the cut line into view.
+  revealCut() {
+    const top = this.cutTop;
+    if (top === null) return;
+    const least = HEAD + BAND / 2;
+    const most = this.scroller.clientHeight - BAND / 2;
+    if (top < least) this.scroller.scrollTop += top - least;
+    else if (top > most) this.scroller.scrollTop += top - most;
   }
 
   turnTo(sheet) {
@@ -85,8 +114,9 @@ export class Table {
     if (base !== this.base) this.turnTo(base / SHEET);
     const top = this.topOf(row);
     const room = this.scroller.clientHeight - HEAD;
+    const bottom = top + this.heightOf(row);
     if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
-    else if (top + ROW > this.scroller.scrollTop + room) this.scroller.scrollTop = top + ROW - room;
+    else if (bottom > this.scroller.scrollTop + room) this.scroller.scrollTop = bottom - room;
   }
 
   // -- painting -------------------------------------------------------------------------------------------------------
@@ -119,8 +149,21 @@ export class Table {
   paint(page, selected) {
     this.page = page;
     this.rows.replaceChildren(...page.rows.map((row, at) => this.row(row, page.offset + at)));
-    this.place();
+    this.measure();
     this.mark(selected);
+  }
+
+  // Rows of a tall table are as high as the page makes them, which depends on its width.
+  measure() {
+    const { rows } = this.page;
+    const tall = this.tall && rows.length > 0 && rows.length === this.total;
+    this.scroller.classList.toggle("mwg-tall", tall);
+    this.tops = null;
+    if (tall) {
+      this.tops = [0];
+      for (const row of this.rows.children) this.tops.push(this.tops.at(-1) + row.offsetHeight);
+    }
+    this.place();
   }
 
   place() {
@@ -140,8 +183,10 @@ export class Table {
   }
 
   row([id, kind, ...cells], place) {
-    const row = make("div", { class: kind ? `mwg-row mwg-${kind}` : "mwg-row", role: "row", "aria-rowindex": place + 2 });
+    const kinds = kind ? kind.split(" ").map((one) => ` mwg-${one}`) : [];
+    const row = make("div", { class: `mwg-row${kinds.join("")}`, role: "row", "aria-rowindex": place + 2 });
     row.dataset.id = id;
+    if (this.linked) row.dataset.link = id;
     row.append(
       ...cells.map((cell, at) =>
         make(
@@ -174,6 +219,12 @@ export class Table {
   // The id of the entry in a row, where that row is on the page.
   entryAt(row) {
     return this.page.rows[row - this.page.offset]?.[0];
+  }
+
+  // The row of an id, -1 where it is not on the page.
+  placeOf(id) {
+    const at = this.page.rows.findIndex(([one]) => one === id);
+    return at < 0 ? -1 : this.page.offset + at;
   }
 
   // Which cell an event is about: [row, column], row -1 in the header; null for none.
