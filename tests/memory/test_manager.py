@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from memwb.errors import AggregateMemoryError, ConfigError, StoreNotFoundError
-from memwb.memory import IntervalTrigger, InvocationTrigger, MemoryEntry, MemoryManager, MemoryMessageFilter
+from memwb.memory import (
+    IntervalTrigger,
+    InvocationTrigger,
+    MemoryEntry,
+    MemoryManager,
+    MemoryMessageFilter,
+    ModelExtractor,
+)
 from memwb.memory.types import identified
 from tests.memory.stores import AddStore, BareStore, FailingStore, MessageStore, WordStore, user
 
@@ -34,9 +41,26 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     ([BareStore("home", max_search_results="3")], {}, "store 'home': max_search_results is '3'"),
     ([AddStore("home", extraction=True, writable=False)], {}, "store 'home' has extraction but is not writable"),
     ([AddStore("home", extraction={"trigger": []})], {}, "store 'home' has extraction with an empty list of triggers"),
-    ([MessageStore("home", extraction={"extractor": object()})], {}, "store 'home' has an extractor but no add"),
+    (
+        [MessageStore("home", extraction={"extractor": ModelExtractor()})],
+        {},
+        "'home' has an extractor but no add",
+    ),
     ([AddStore("home", extraction={"triger": []})], {}, "Did you mean 'trigger'?"),
     ([AddStore("home", extraction="always")], {}, "store 'home' has extraction 'always'"),
+    (
+        [AddStore("home", extraction={"trigger": InvocationTrigger})],
+        {},
+        "write InvocationTrigger(...)",
+    ),
+    (
+        [AddStore("home", extraction={"trigger": 5})],
+        {},
+        "the extraction trigger 5, which has no attach",
+    ),
+    ([AddStore("home", extraction={"extractor": len})], {}, "has no extract to call"),
+    ([AddStore("home", extraction={"filter": ["text"]})], {}, "write MemoryMessageFilter(exclude=[...])"),
+    ([AddStore("home", extraction={"filter": MemoryMessageFilter(["tooluse"])})], {}, "Did you mean 'toolUse'?"),  # type: ignore[list-item]
     ([BareStore("home")], {"add_tool_config": True}, "add_tool_config is on but no writable store has an add method"),
     ([MessageStore("home")], {"add_tool_config": {}}, "add_tool_config is on but no writable store has an add method"),
     ([AddStore("home")], {"add_tool_config": {"stores": ["hom"]}}, "Did you mean 'home'?"),
@@ -67,7 +91,7 @@ def test_what_could_only_fail_later_is_refused_when_built(stores: Any, settings:
         (AddStore("s"), None),
         (AddStore("s"), {"trigger": InvocationTrigger()}),
         (AddStore("s"), {"trigger": [IntervalTrigger(2), InvocationTrigger()], "filter": MemoryMessageFilter()}),
-        (AddStore("s"), {"extractor": object()}),
+        (AddStore("s"), {"extractor": ModelExtractor()}),
         (MessageStore("s"), True),
         (MessageStore("s"), {"trigger": IntervalTrigger(1)}),
         (BareStore("s"), False),

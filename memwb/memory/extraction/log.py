@@ -13,7 +13,7 @@ from .happenings import Event, Unreadable
 
 _log = logging.getLogger("memwb.memory")
 
-MAX_EVENTS = 10_000
+MAX_EVENTS = 5_000
 """So many events a log keeps before it lets go of its oldest."""
 
 _Kind = TypeVar("_Kind", bound=Event)
