@@ -16,10 +16,10 @@ from typing import Any
 
 from .. import _files, _json
 from .._text import counted
+from ._fragments import fragments
 from ._table import RawRecord
 
 _SHOWN = 200
-_NEXT = re.compile(r"[^\s\[\],]")
 _BROKEN = re.compile("[\ud800-\udfff]")
 
 
@@ -98,35 +98,12 @@ class Salvager:
         self.changed: list[SalvageNote] = []
         self._new = {"id": new_id, "createdAt": new_time}
         self._text = _decoded(data)
-        self._decoder = json.JSONDecoder(strict=False)
         self._line, self._line_start, self._counted = 1, 0, 0
-        for start, value in self._values():
-            self._take(start, value)
-
-    def _values(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Give each object that can be read with its place; what lies between goes to ``left_out``."""
-        text, position, lost = self._text, 0, None
-        while (match := _NEXT.search(text, position)) is not None:
-            position = match.start()
-            value, end = self._read(position) if text[position] == "{" else (None, position)
-            if isinstance(value, dict) and (lost is None or "content" in value):
-                if lost is not None:
-                    self._leave_out(lost, position)
-                    lost = None
-                yield position, value
-                position = end
-                continue
-            if lost is None:
-                lost = position
-            position = end if value is not None else _after(text, position)
-        if lost is not None:
-            self._leave_out(lost, len(text))
-
-    def _read(self, position: int) -> tuple[Any, int]:
-        try:
-            return self._decoder.raw_decode(self._text, position)
-        except (ValueError, RecursionError):
-            return None, position
+        for start, end, value in fragments(self._text):
+            if value is None:
+                self._leave_out(start, end)
+            else:
+                self._take(start, value)
 
     def _leave_out(self, start: int, end: int) -> None:
         text = self._text[start:end].strip().rstrip(",").rstrip()
@@ -187,18 +164,15 @@ def _decoded(data: bytes) -> str:
     return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
 
 
-def _after(text: str, position: int) -> int:
-    """Return where the next record may begin."""
-    brace = text.find("{", position + 1)
-    return len(text) if brace < 0 else brace
-
-
-def _records_in(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict) and isinstance(value.get("content"), str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _records_in(item)
+def _records_in(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give the objects with a content inside, in their order and without recursion: they may lie deep."""
+    waiting: list[Any] = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict) and isinstance(found.get("content"), str):
+            yield found
+        elif isinstance(found, dict | list):
+            waiting.extend(reversed(found.values() if isinstance(found, dict) else found))
 
 
 def _mend(value: Any, texts: list[int], numbers: list[int]) -> Any:

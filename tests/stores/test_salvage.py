@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwb.errors import ConfigError, DamagedFileError
-from memwb.stores import Salvage, SalvageNote, TestMemoryStore
+from memwb.stores import Salvage, SalvageNote, TestMemoryStore, _fragments
 from memwb.stores._salvage import Salvager
 from memwb.testing import FrozenClock, SequentialIds
 
@@ -217,3 +219,76 @@ def test_whatever_is_broken_records_elsewhere_are_saved(place: int, inserted: by
     ]
     assert [record for record in found if record in untouched] == untouched
     json.dumps(found, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("count", [1, 20, 100_000])
+def test_lists_that_only_begin_are_told(count: int) -> None:
+    found = salvager("[" * count)
+    assert (found.records, [note.text for note in found.left_out]) == (
+        [],
+        [("[" * count)[:197] + "..." * (count > 200)],
+    )
+    assert salvager(json.dumps([RECORD]) + "[]").left_out == salvager("[[], []]").left_out == []
+
+
+def salvager(text: str) -> Salvager:
+    return Salvager(text.encode(), lambda: "new", lambda: "2026-01-01T00:00:00.000Z")
+
+
+DAMAGE = [
+    '{"a":',
+    "[{",
+    "{",
+    "[",
+    '{"a',
+    '{"a":"b{',
+    '{"a":"\\"',
+    '{"content": "tea" "id": 1},\n',
+    '{"content": "tea", "metadata": {"a": [',
+    json.dumps(RECORD) + ',\n{"content": "tea" "id": 1},\n',
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_the_time_grows_with_the_length_of_the_file_however_deep_and_often_it_is_damaged(damage: str) -> None:
+    # By the work that is done and not by a clock: each sign is looked at a few times, by Python's parser or here.
+    looked = [0]
+    text = damage * (40_000 // len(damage))
+    with counting(looked):
+        found = salvager(text)
+    assert looked[0] < 6 * len(text)
+    assert len(found.records) == text.count(json.dumps(RECORD))
+    assert found.left_out
+
+
+@contextmanager
+def counting(looked: list[int]) -> Iterator[None]:
+    """Count the signs that are looked at: those of each attempt, and those of each look for what it had opened."""
+
+    class Counting(_fragments._Reader):
+        def _read(self, start: int) -> Any:
+            if start in self._dead:
+                return None, start
+            found = super()._read(start)
+            looked[0] += found[1] - start
+            return found
+
+        def _open_at(self, start: int, mistake: int) -> Any:
+            looked[0] += 2 * (mistake - start)
+            return super()._open_at(start, mistake)
+
+        def _too_deep(self, start: int) -> Any:
+            found = super()._too_deep(start)
+            looked[0] += len(self._text) - start
+            return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_fragments, "_Reader", Counting)
+        yield
+
+
+def test_what_is_deeper_than_can_be_written_is_left_out_and_records_beside_it_are_kept() -> None:
+    deep = '{"a":' * 5000 + "1" + "}" * 5000
+    found = salvager(f'{{"memories": [{json.dumps(RECORD)}], "more": {deep}, "last": {json.dumps(RECORD)}}}')
+    assert found.records == [RECORD, RECORD]
+    assert [note.text[:15] for note in found.left_out] == ['{"memories": [', '"more": {"a":{"', "}"]
