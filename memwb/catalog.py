@@ -217,8 +217,8 @@ def record_of(entry: sessions.MemoryEntry, store: str | None = None) -> Record:
     return Record(
         id=str(entry.memory_id),
         content=entry.content,
-        created_at=_time(entry.created_at),
-        updated_at=_time(entry.updated_at),
+        created_at=time_of(entry.created_at),
+        updated_at=time_of(entry.updated_at),
         store=store,
         owner=entry.user_id,
         role=entry.role,
@@ -235,7 +235,8 @@ def metadata_of(entry: sessions.MemoryEntry) -> dict[str, Any]:
     return {**data, "session_id": entry.session_id}
 
 
-def _time(seconds: float | None) -> datetime | None:
+def time_of(seconds: float | None) -> datetime | None:
+    """Return a session's time, in seconds since 1970, as an aware datetime; None where it is none."""
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):  # beyond the years that a datetime knows

@@ -17,7 +17,7 @@ TIERS = [
     {"errors"},
     {"ranking"},
     {"memory", "sessions"},
-    {"stores", "catalog", "callbacks", "datasets"},
+    {"stores", "catalog", "callbacks", "datasets", "conversations"},
     {"evaluation", "frames", "testing", "bridge"},
     {"workbench"},
     {"widgets"},

@@ -169,13 +169,21 @@ def _foreign(source: Any) -> Source:
 
 
 def read_messages(messages: Any) -> list[Message]:
-    """Read a conversation: message dicts, one text (the user's), or texts that take turns, the last one the user's.
+    """Read a conversation.
+
+    Args:
+        messages: Messages in any form that :func:`memwb.conversations.read` takes, one text (the user's), texts that
+            take turns, the last one the user's, or the Path of a file or folder for :func:`memwb.conversations.load`.
 
     Raises:
-        ConfigError: A message without a role or a list of content blocks; it is named by its place.
+        ConfigError: It is none of these, or a message cannot be read; it is named by its place.
     """
+    from .. import conversations
+
     if isinstance(messages, str):
         return [_message("user", messages)]
+    if isinstance(messages, os.PathLike):
+        return conversations.load(messages)
     if not isinstance(messages, Sequence):
         raise ConfigError(
             f"Workbench: messages must be a text, a list of texts or a list of message dicts, not {messages!r:.80}.",
@@ -186,24 +194,8 @@ def read_messages(messages: Any) -> list[Message]:
     if items and all(isinstance(item, str) for item in items):
         roles = ("user", "assistant")
         return [_message(roles[(len(items) - 1 - at) % 2], item) for at, item in enumerate(items)]
-    for at, item in enumerate(items):
-        _check_message(at, item)
-    return copied(items)
+    return conversations.read(items)
 
 
 def _message(role: str, text: str) -> Message:
     return {"role": role, "content": [{"text": text}]}
-
-
-def _check_message(at: int, item: Any) -> None:
-    fault = None
-    if not isinstance(item, dict):
-        fault = f"is {type(item).__name__}, not a dict"
-    elif item.get("role") not in ("user", "assistant"):
-        fault = f"has the role {item.get('role')!r}; it must be 'user' or 'assistant'"
-    elif not isinstance(item.get("content"), list) or not all(isinstance(block, dict) for block in item["content"]):
-        fault = "needs 'content' as a list of blocks, such as [{'text': 'hello'}]"
-    elif wrong := [block["text"] for block in item["content"] if not isinstance(block.get("text", ""), str)]:
-        fault = f"has a text block that holds {type(wrong[0]).__name__}, not text"
-    if fault:
-        raise ConfigError(f"Workbench: message {at} {fault}.", key="messages", value=item)

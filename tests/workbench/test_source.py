@@ -146,6 +146,14 @@ def test_texts_take_turns_and_the_last_one_is_the_users():
     assert read_messages([]) == []
 
 
+def test_messages_of_other_sdks_are_read_and_so_are_their_files(tmp_path):
+    told = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
+    assert read_messages(told) == [user("Hello")]
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps(told))
+    assert read_messages(path) == [user("Hello")]
+
+
 def test_message_dicts_are_taken_as_copies():
     given = [user("Hi"), tool_call(), tool_result(), assistant("Noon.") | {"metadata": {"tokens": 3}}]
 
@@ -164,11 +172,11 @@ def test_message_dicts_are_taken_as_copies():
         ([user("a"), "b"], "message 1 is str, not a dict"),
         (["a", user("b")], "message 0 is str, not a dict"),
         ([{"content": []}], "message 0 has the role None; it must be 'user' or 'assistant'"),
-        ([user("a"), {"role": "system", "content": []}], "message 1 has the role 'system'; it must be"),
-        ([{"role": "user", "content": "a"}], "message 0 needs 'content' as a list of blocks"),
-        ([{"role": "user", "content": ["a"]}], "message 0 needs 'content' as a list of blocks"),
-        ([{"role": "user"}], "message 0 needs 'content' as a list of blocks"),
-        ([user("a"), user(7)], "message 1 has a text block that holds int, not text"),
+        ([user("a"), {"role": "robot", "content": []}], "message 1 has the role 'robot'; it must be"),
+        ([{"role": "user", "content": 7}], "message 0 needs 'content': a text, or a list of blocks"),
+        ([{"role": "user", "content": [7]}], r"message 0 .content\[0\]. needs 'content' as a list of blocks"),
+        ([{"role": "user"}], "message 0 needs 'content': a text, or a list of blocks"),
+        ([user("a"), user(7)], r"message 1 .content\[0\]. has a text block that holds int, not text"),
     ],
     ids=range(10),
 )
