@@ -32,8 +32,8 @@ def latest_without_stop_words(context: InjectionQueryContext) -> str | None:
     from ..ranking import STOP_WORDS, tokenize
 
     said = _said_last(context.messages) or ""
-    words = sorted(tokenize(said) - STOP_WORDS, key=said.lower().find)
-    return " ".join(words)
+    words = tokenize(said) - STOP_WORDS
+    return " ".join(sorted(words, key=lambda word: (said.lower().find(word), word)))  # one may begin another
 
 
 def _said_last(messages: Sequence[Message]) -> str | None:

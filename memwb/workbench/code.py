@@ -116,7 +116,7 @@ def check(name: str, source: str, known: frozenset[str] = frozenset()) -> str:
     except ValueError as error:  # a NUL character
         raise IncompleteError(Problem(f"SyntaxError: {error}")) from None
     chosen = _function(name, source, tree)
-    for unknown, line in _unknown_names(source, tree, known):
+    for unknown, line in unknown_names(source, tree, known):
         raise IncompleteError(Problem(f"NameError: name {unknown!r} is not defined", line, _line(source, line)))
     return chosen
 
@@ -199,7 +199,8 @@ def _function(name: str, source: str, tree: ast.Module) -> str:
     return chosen
 
 
-def _unknown_names(source: str, tree: ast.Module, known: frozenset[str]) -> Iterator[tuple[str, int]]:
+def unknown_names(source: str, tree: ast.Module, known: frozenset[str] = frozenset()) -> Iterator[tuple[str, int]]:
+    """Yield each name with its line that the source uses, and that neither it, Python nor ``known`` defines."""
     if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree)):
         return
     top = symtable.symtable(source, "callback", "exec")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._text import counted, shortened
 from ..errors import StaleTraceError
@@ -32,6 +32,9 @@ from .preview import Preview, Question, Stores, named
 from .refresh import PAUSE, Refresher
 from .source import open_source, read_messages
 from .told import told
+
+if TYPE_CHECKING:
+    from .export import Export
 
 _REPR_LENGTH = 120  # characters of a reason in a repr; the trace has all of it
 
@@ -310,6 +313,12 @@ class WorkbenchState:
         given = {"call": self.call_limited, "agent": self.source.agent, "state": self.source.state}
         target = await named(self.source.listings, target)
         return await explain(self._stores(), target, self.seen, self.settings, trace=self.trace, **given)
+
+    def export(self, path: Any) -> Export:
+        """Write the settings as a module for an agent, with a test of the preview; see ``Workbench.export``."""
+        from .export import export
+
+        return export(self, path)
 
     def spawn(self, work: Callable[[], Any], *, foreign: bool = False) -> None:
         """Run an action of the page, or of a ``foreign`` loop such as a live agent's, on the notebook's loop."""

@@ -1,0 +1,217 @@
+"""Takes what was found out in a workbench to an agent: a module with the settings, and a test that holds the text."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import pprint
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._text import counted
+from ..errors import BrokenStoreError, ConfigError
+from ..memory.messages import fold
+from ..memory.settings import PLACEMENTS, Injection
+from .editor import NAMES
+from .export_source import Written, written
+from .export_text import MARK, MODULE, PLACED, TEST
+
+if TYPE_CHECKING:
+    from ..memory import InjectionTrace
+    from .state import WorkbenchState
+
+_OWN = ("injection", "PLACEMENT")
+_TAKEN = frozenset(sys.stdlib_module_names) | {"strands", "pytest", "memwb"}
+_WIDTH = 118
+
+
+class Export(NamedTuple):
+    """The files that were written.
+
+    Attributes:
+        module: The module with the settings.
+        test: The pytest file beside it.
+    """
+
+    module: Path
+    test: Path
+
+    def __repr__(self) -> str:
+        return f"Export({self.module.name}, {self.test.name})"
+
+
+def export(state: WorkbenchState, path: Any) -> Export:
+    """Write the settings as they stand, and a test of the preview as it stands; see ``Workbench.export``.
+
+    Raises:
+        ConfigError: Something cannot be written out; it is named, and nothing is written.
+        StaleTraceError: A change waits for its refresh.
+    """
+    module = _checked_path(path)
+    test = module.with_name(f"test_{module.name}")
+    trace = state.trace
+    if not state.call:
+        raise _refused(
+            "messages", state.messages, "there is no model call to test: the conversation has no user message"
+        )
+    if not state.store_names:
+        raise _refused("stores", [], "no store is chosen, and an agent's memory manager wants at least one")
+    _refuse_what_breaks_an_agent(trace)
+    callbacks = {
+        name: written(name, function) for name in NAMES if state.on and (function := state.slots[name].function)
+    }
+    texts = {module: _module(state, module.stem, callbacks), test: _test(state, trace, module.stem)}
+    for file, text in texts.items():
+        compile(text, str(file), "exec")
+        _refuse_foreign(file)
+    module.parent.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        file.write_text(text, encoding="utf-8", newline="\n")
+    return Export(module, test)
+
+
+def _refused(key: str, value: Any, why: str) -> ConfigError:
+    return ConfigError(f"Workbench: export: {why}. Nothing was written.", key=key, value=value)
+
+
+def _checked_path(path: Any) -> Path:
+    file = Path(path).expanduser()
+    if file.suffix != ".py" or not file.stem.isidentifier() or keyword.iskeyword(file.stem):
+        raise _refused("path", path, f"{str(path)!r} is no name of a Python module; write 'agent_memory.py'")
+    if file.stem in _TAKEN:
+        raise _refused("path", path, f"a module {file.stem!r} would hide the one of that name; take another name")
+    return file
+
+
+def _refuse_foreign(file: Path) -> None:
+    if file.exists() and not file.read_bytes().startswith(MARK.encode()):
+        raise _refused("path", str(file), f"{str(file)!r} exists and was not written by an export; take another name")
+
+
+def _refuse_what_breaks_an_agent(trace: InjectionTrace) -> None:
+    stage = trace.stage("format")
+    said = str(stage.error)
+    if isinstance(stage.error, TypeError) and "text is expected" in said and "returned None" not in said:
+        raise _refused("format", None, f"{stage.error}; an agent of the SDK would break off its call there")
+    for answer in trace.answers:
+        if isinstance(answer.error, BrokenStoreError):
+            raise _refused("stores", answer.store.name, f"{answer.error}")
+
+
+# -- the module -----------------------------------------------------------------------------------------------------
+
+
+def _module(state: WorkbenchState, name: str, callbacks: dict[str, Written]) -> str:
+    parts = _together(list(callbacks.values()))
+    placement = (state.settings or Injection()).placement
+    return MODULE.format(
+        mark=MARK,
+        name=name,
+        test=f"test_{name}",
+        summary=_summary(state),
+        stores=list(state.store_names),
+        placed=PLACED[placement],
+        placement=placement,
+        callbacks="".join(f"\n\n{part}" for part in parts) + "\n" * bool(parts),
+        injection=_settings(state, callbacks),
+    )
+
+
+def _summary(state: WorkbenchState) -> str:
+    settings = state.settings
+    if settings is None:
+        return "none, the injection is off"
+    return f"at most {counted(settings.max_entries, 'entry', 'entries')} at a model call"
+
+
+def _settings(state: WorkbenchState, callbacks: dict[str, Written]) -> str:
+    settings = state.settings
+    if settings is None:
+        return "False"
+    values = {"max_entries": repr(settings.max_entries), "trigger": repr(settings.trigger)}
+    values.update({name: one.function for name, one in callbacks.items()})
+    return "{\n" + "".join(f'    "{key}": {value},\n' for key, value in values.items()) + "}"
+
+
+def _together(callbacks: list[Written]) -> list[str]:
+    """Return the pieces of all callbacks, each once; in one module no name may stand for two things."""
+    meanings: dict[str, str] = {}
+    for one in callbacks:
+        for name, part in one.defined.items():
+            if name in _OWN:
+                raise _refused(one.slot, name, f"the {one.slot} callback defines {name!r}, a name of the module itself")
+            if meanings.setdefault(name, part) != part:
+                raise _refused(one.slot, name, f"two callbacks define {name!r}, each in its own way; rename one")
+    for one in callbacks:
+        for name in sorted(one.builtins_used & (meanings.keys() - one.defined.keys())):
+            why = f"the {one.slot} callback uses Python's {name!r}, which another callback defines; rename that one"
+            raise _refused(one.slot, name, why)
+    return list(dict.fromkeys(part for one in callbacks for part in one.parts))
+
+
+# -- the test -------------------------------------------------------------------------------------------------------
+
+
+def _test(state: WorkbenchState, trace: InjectionTrace, name: str) -> str:
+    from ..bridge.strands import sent
+
+    messages = list(state.seen)
+    folded = {place: _folded(trace, messages, place) for place in PLACEMENTS}
+    values = {
+        "messages": ("the conversation", messages),
+        "state": ("the agent's state", _state(state.source.state)),
+        "agent": ("the agent's name", getattr(state.source.agent, "name", None)),
+        "answers": ("what the stores answered", _answers(state, trace)),
+        "expected": ("what the model gets", {place: sent(given) for place, given in folded.items()}),
+    }
+    literals = {key: _literal(what, value) for key, (what, value) in values.items()}
+    return TEST.format(mark=MARK, name=name, **literals)
+
+
+def _folded(trace: InjectionTrace, messages: list[Any], place: str) -> list[Any]:
+    folded = fold(messages, trace.text, place) if trace.injected and trace.text is not None else None
+    return messages if folded is None else folded
+
+
+def _state(state: Any) -> dict[str, Any] | None:
+    """Return the values of an agent's state, which the SDK keeps behind ``get``."""
+    values = state.get() if hasattr(state, "get") and not isinstance(state, dict) else state
+    return values if isinstance(values, dict) else None
+
+
+def _answers(state: WorkbenchState, trace: InjectionTrace) -> list[dict[str, Any]]:
+    """Return what each store was asked and answered; metadata where a format could look at it."""
+    answered = {answer.store.name: answer for answer in trace.answers}
+    looks = trace.settings is not None and trace.settings.format is not None
+    found: list[dict[str, Any]] = []
+    for name in state.store_names:
+        answer = answered.get(name)
+        if answer is None or trace.settings is None:
+            found.append({"store": name, "asked": [], "entries": []})
+            continue
+        entries = [(entry.content, entry.metadata if looks else None) for entry in answer.entries]
+        asked = [(trace.query, trace.settings.max_entries)]
+        found.append({"store": name, "asked": asked, "entries": None if answer.error is not None else entries})
+    return found
+
+
+def _literal(what: str, value: Any) -> str:
+    """Write a value as Python source that reads back as the same value."""
+    text = pprint.pformat(value, width=_WIDTH, sort_dicts=False)
+    try:
+        same = ast.literal_eval(text) == value
+    except (ValueError, SyntaxError, RecursionError):
+        same = False
+    if not same:
+        raise _refused(what, value, f"{what} holds a value that cannot be written as Python source: {_odd(value)}")
+    return text
+
+
+def _odd(value: Any) -> str:
+    """Name the first value inside that is no plain one."""
+    if isinstance(value, dict | list | tuple):
+        inner = value.values() if isinstance(value, dict) else value
+        return next((odd for one in inner if (odd := _odd(one))), "")
+    plain = value is None or (isinstance(value, bool | int | float | str | bytes) and value == value)
+    return "" if plain and value not in (float("inf"), -float("inf")) else f"{type(value).__name__} {value!r:.60}"

@@ -1,0 +1,127 @@
+"""The texts of an exported module and of the test beside it."""
+
+from __future__ import annotations
+
+MARK = "# Exported from a memwb workbench; exporting again writes it anew."
+"""The first line of both files: only a file that begins with it is overwritten."""
+
+MODULE = '''\
+{mark}
+"""Which memories an agent's model gets, and how: {summary}.
+
+    from strands import Agent
+    from strands.memory import MemoryManager
+    from {name} import injection
+
+    agent = Agent(model=..., memory_manager=MemoryManager(stores=[...], injection=injection))
+
+{test}.py holds what the workbench showed for one model call, and compares it with what a
+model gets from the installed SDK. Neither file needs memwb.
+"""
+
+from __future__ import annotations
+
+STORES = {stores!r}
+"""The names of the stores that the workbench searched, in this order."""
+
+PLACEMENT = {placement!r}
+"""Where the workbench showed the block: {placed}."""
+{callbacks}
+injection = {injection}
+'''
+
+TEST = '''\
+{mark}
+"""The settings of {name}.py give a model what the workbench showed, byte for byte.
+
+It needs pytest and strands-agents 1.48 or newer, and no memwb, no network and no key. The conversation and the memories
+below are those of the model call that was open in the workbench.
+"""
+
+import asyncio
+import copy
+import importlib.util
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+from strands import Agent
+from strands.memory import MemoryEntry, MemoryManager
+from strands.models import Model
+
+MESSAGES = {messages}
+
+NAME, STATE = {agent}, {state}
+
+# What each store was asked, and what it answered: texts with their metadata, or None where it failed.
+ANSWERS = {answers}
+
+# What the model gets: from strands-agents 1.54 on the block comes last, before that it came first.
+EXPECTED = {expected}
+
+
+class Store:
+    """Answers as a store did in the workbench, and notes what it was asked."""
+
+    description = max_search_results = extraction = None
+    writable = False
+
+    def __init__(self, answer):
+        self.name, self.entries = answer["store"], answer["entries"]
+        self.asked = []
+
+    async def search(self, query, options=None):
+        self.asked.append((query, options["max_search_results"]))
+        if self.entries is None:
+            raise ConnectionError("failed in the workbench too")
+        return [MemoryEntry(content=content, metadata=copy.deepcopy(metadata)) for content, metadata in self.entries]
+
+
+class CapturingModel(Model):
+    """Notes the messages that it gets."""
+
+    def update_config(self, **config):
+        pass
+
+    def get_config(self):
+        return {{}}
+
+    def structured_output(self, *args, **kwargs):
+        raise NotImplementedError
+
+    async def stream(self, messages, *args, **kwargs):
+        self.messages = copy.deepcopy(messages)
+        yield {{"messageStart": {{"role": "assistant"}}}}
+        yield {{"contentBlockStart": {{"start": {{}}}}}}
+        yield {{"contentBlockDelta": {{"delta": {{"text": "done"}}}}}}
+        yield {{"contentBlockStop": {{}}}}
+        yield {{"messageStop": {{"stopReason": "end_turn"}}}}
+
+
+def exported():
+    path = Path(__file__).with_name("{name}.py")
+    spec = importlib.util.spec_from_file_location("{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_model_gets_what_the_workbench_showed():
+    stores = [Store(answer) for answer in ANSWERS]
+    manager = MemoryManager(stores=stores, search_tool_config=False, injection=exported().injection)
+    model = CapturingModel()
+    agent = Agent(model=model, memory_manager=manager, name=NAME, state=STATE, callback_handler=None)
+    agent.messages = copy.deepcopy(MESSAGES)
+    asyncio.run(agent.invoke_async(None))
+
+    release = tuple(int(number) for number in re.findall(r"\\d+", version("strands-agents"))[:2])
+    assert model.messages == EXPECTED["prepend" if (1, 48) <= release < (1, 54) else "append"]
+    assert [store.asked for store in stores] == [answer["asked"] for answer in ANSWERS]
+    history = [(message["role"], message["content"]) for message in agent.messages[: len(MESSAGES)]]
+    assert history == [(message["role"], message["content"]) for message in MESSAGES]
+'''
+
+PLACED = {
+    "append": "behind the user's words, where strands-agents puts it from 1.54 on (1.48 to 1.53: before them)",
+    "prepend": "before the user's words, where strands-agents 1.48 to 1.53 put it (from 1.54 on: behind them)",
+}
