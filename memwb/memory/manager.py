@@ -292,6 +292,14 @@ class MemoryManager:
         if self._extraction is not None:
             await self._extraction.idle()
 
+    def cut_off_saves(self) -> None:
+        """Cancel the saves that are under way, such as one whose model never answers; returns at once.
+
+        A save that was cut off has failed: its messages wait for the next request or flush.
+        """
+        if self._extraction is not None:
+            self._extraction.cut_off()
+
     async def retry_unreadable(self) -> int:
         """Extract again from the messages whose answers held no list of facts; see ``extraction_log.unreadable``.
 

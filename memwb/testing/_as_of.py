@@ -13,7 +13,7 @@ from ..memory import MemoryManager, Note
 from ..stores import Listable
 
 if TYPE_CHECKING:
-    from ..memory import InjectionTrace, MemoryEntry, Message, SearchOptions
+    from ..memory import Call, InjectionTrace, MemoryEntry, Message, SearchOptions
     from ._replay import ReplayAgent
 
 Time = datetime | str | None
@@ -91,29 +91,35 @@ class Hindsight:
         manager: Whose injection it is.
         times: When each message was said; None where nobody knows.
         leave_out: Whether newer entries are left out; else a note tells of them.
+        call: Runs the manager's callbacks.
     """
 
-    def __init__(self, manager: MemoryManager, times: list[datetime] | None, *, leave_out: bool) -> None:
-        self._manager, self._times, self._leave_out = manager, times, leave_out
+    def __init__(
+        self, manager: MemoryManager, times: list[datetime] | None, *, leave_out: bool, call: Call | None
+    ) -> None:
+        self._manager, self._times, self._leave_out, self._call = manager, times, leave_out, call
         self._newest: dict[str, datetime] | None = None  # of each store at the start
 
     async def trace(self, agent: ReplayAgent) -> InjectionTrace:
         """Return the injection of the call that comes after the agent's messages."""
         if self._times is None:
-            return await self._manager.trace_injection(agent.messages, state=agent.state, agent=agent)
+            return await self._trace(self._manager, agent)
         if self._newest is None:
             self._newest = {store.name: time for store in self._manager.stores if (time := await _newest(store))}
         turn = self._times[agent.position - 1]
         if not self._leave_out:
-            trace = await self._manager.trace_injection(agent.messages, state=agent.state, agent=agent)
+            trace = await self._trace(self._manager, agent)
             await self._tell(trace, turn)
             return trace
         stores: list[Any] = [EarlierStore(store, turn, self._newest.get(store.name)) for store in self._manager.stores]
         manager = MemoryManager(stores, search_tool_config=False, injection=self._manager.injection or False)
-        trace = await manager.trace_injection(agent.messages, state=agent.state, agent=agent)
+        trace = await self._trace(manager, agent)
         for store in stores:
             store.tell(trace)
         return trace
+
+    async def _trace(self, manager: MemoryManager, agent: ReplayAgent) -> InjectionTrace:
+        return await manager.trace_injection(agent.messages, state=agent.state, agent=agent, call=self._call)
 
     async def _tell(self, trace: InjectionTrace, turn: datetime) -> None:
         assert self._newest is not None

@@ -15,7 +15,7 @@ from ..memory.messages import check_messages, copied, has_tool_result, text
 from ._as_of import AsOf, Hindsight, times_of, times_told
 
 if TYPE_CHECKING:
-    from ..memory import InjectionTrace, MemoryManager, Message
+    from ..memory import Call, InjectionTrace, MemoryManager, Message
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,6 +80,7 @@ class ReplayAgent:
             datetime or its ISO 8601 text; None stands for the time of the message before.
         aux_model: The default model of the extraction, which else is ``model``.
         system_prompt: Given to ``model``.
+        call: Runs the manager's callbacks; see :meth:`MemoryManager.trace_injection`.
 
     Attributes:
         messages: The history so far.
@@ -103,6 +104,7 @@ class ReplayAgent:
         as_of: AsOf | None = None,
         aux_model: Any = None,
         system_prompt: str = "",
+        call: Call | None = None,
     ) -> None:
         self.recorded: list[Message] = copied(list(messages))
         check_messages(self.recorded)
@@ -112,7 +114,7 @@ class ReplayAgent:
         self.model, self.aux_model, self.system_prompt = model, aux_model, system_prompt
         self.state: dict[str, Any] = {}
         times = times_told(self.recorded) if as_of is None else times_of(self.recorded, as_of)
-        self._hindsight = Hindsight(manager, times, leave_out=as_of is not None)
+        self._hindsight = Hindsight(manager, times, leave_out=as_of is not None, call=call)
         self._manager = manager
         self._hooks: dict[type, list[tuple[float, Callable[[Any], Any]]]] = {}
         self._started = self._open = self._waiting = False

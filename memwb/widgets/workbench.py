@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..workbench.entries import EntriesState
+    from .extraction import ExtractionPanel
     from .timeline import TimelinePanel
     from .tools import ToolsPanel
 
@@ -180,6 +181,20 @@ class Workbench(ipywidgets.VBox):
         from .timeline import TimelinePanel
 
         return TimelinePanel(self.state)
+
+    def extraction(self, messages: Any = None, model: Any = None, **settings: Any) -> ExtractionPanel:
+        """Return a panel in which the conversation goes through the stores' extraction, step by step.
+
+        Writes go to copies of the stores in memory unless ``write_to="stores"`` asks for the stores themselves.
+
+        Args:
+            messages: Another conversation; default the workbench's own.
+            model: Asked for the facts; default the agent's, where the source is one, else a rule that needs no key.
+            **settings: See :class:`memwb.widgets.extraction.ExtractionPanel`.
+        """
+        from .extraction import ExtractionPanel
+
+        return ExtractionPanel(self.state, messages, model, **settings)
 
     def tools(self) -> ToolsPanel:
         """Return a panel of the memory tools: as the model sees them, called by hand, tried without writing."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..memory import Message
 
-NAME = "demo model"
+NAME = "the demo model: a rule, no key needed"
 
 _PERSONAL = re.compile(r"\b(I|I'm|my|mine|we|our)\b", re.IGNORECASE)
 _TOPICS = {

@@ -78,6 +78,11 @@ class Attachments:
         for coordinator in self._coordinators():
             await coordinator.idle()
 
+    def cut_off(self) -> None:
+        """Cancel the saves that are under way."""
+        for coordinator in self._coordinators():
+            coordinator.cut_off()
+
     async def retry_unreadable(self) -> int:
         """Extract the messages of unreadable answers again; return how many answers are still unreadable."""
         for coordinator in self._coordinators():

@@ -197,6 +197,14 @@ class Coordinator:
             for line, request in last:
                 await self._ended(line, request)
 
+    def cut_off(self) -> None:
+        """Cancel the saves that are under way or wait for their turn."""
+        with self._lock:
+            tasks = [request.task for line in self._lines.values() for request in line.queue]
+        for task in tasks:
+            if not task.get_loop().is_closed():
+                task.get_loop().call_soon_threadsafe(task.cancel)
+
     def end_flush(self) -> None:
         """Tell what a flush has left."""
         left = {number for line in self._lines.values() for number in self._pending(line)}

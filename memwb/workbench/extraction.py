@@ -1,0 +1,410 @@
+"""Extraction watched step by step: a conversation is replayed, and memories write themselves, or fail to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._text import counted
+from ..errors import ConfigError, StaleTraceError, nearest
+from ..memory.extraction.filter import Numbered, filtered
+from ..memory.messages import copied
+from ..testing import ReplayStep
+from . import demo
+from .comparison import PromptComparison, compare_prompts
+from .extraction_view import Exchange, Line, Tally, exchanges_of, lines_of, tallies_of
+from .facts import Fact
+from .refresh import Action, Refresher
+from .replaying import ExtractionSettings, Replay, checked, extracting, open_replay
+from .source import read_messages
+from .told import told
+
+if TYPE_CHECKING:
+    from ..memory import MemoryManager, Message
+    from ..memory.extraction.batches import ExtractionStatus
+    from ..memory.extraction.happenings import Event
+    from ..memory.extraction.log import ExtractionLog
+    from .state import WorkbenchState
+
+_Result = TypeVar("_Result")
+
+
+class ExtractionState:
+    """Extraction over a workbench's stores: drive it with ``await``, read its attributes.
+
+    What is extracted is written to copies of the stores in memory, unless ``write_to="stores"`` asks for the stores
+    themselves. A change of a setting starts the conversation over.
+
+    Args:
+        bench: The workbench's state: its stores, its injection and its conversation.
+        messages: Another conversation, as :class:`WorkbenchState` takes it. A workbench without one has the demo's.
+        model: Asked by extractors without a model of their own. Default: the source's, else the demo model, a rule.
+        **settings: See :class:`ExtractionSettings`.
+
+    Raises:
+        ConfigError: A message or a setting cannot be taken.
+    """
+
+    def __init__(self, bench: WorkbenchState, messages: Any = None, model: Any = None, **settings: Any) -> None:
+        self.bench = bench
+        self._own_messages = None if messages is None else read_messages(messages)
+        self._own_model, self._demo = model, demo.DemoModel()
+        self.settings = ExtractionSettings(**self._checked(settings))
+        self.replay: Replay | None = None
+        self.comparison: PromptComparison | None = None
+        self.refused = ""
+        self.revision = 0
+        self.busy = ""
+        self._task: asyncio.Task[Any] | None = None
+        self._lock: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+        self._happened = asyncio.Event()
+        self._subscribers: dict[object, Callable[[], None]] = {}
+        self._refresher = Refresher(self._nothing, self._refuse, self._refuse)
+        self._seen = self._source_seen()
+        self._undo = bench.subscribe(self._follow)
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    @property
+    def messages(self) -> list[Message]:
+        """The whole conversation."""
+        return self._own_messages or self.bench.messages or demo.conversation()
+
+    @property
+    def model(self) -> Any:
+        """The model that is asked where an extractor has none of its own."""
+        return self._own_model or _model_of(self.bench.source.agent) or self._demo
+
+    @property
+    def model_name(self) -> str:
+        """What that model is called on the page."""
+        return demo.NAME if isinstance(self.model, demo.DemoModel) else repr(self.model)
+
+    @property
+    def shown_messages(self) -> list[Message]:
+        """The conversation as it is gone through, what is still to come included."""
+        return self.replay.agent.recorded if self.replay else self.messages
+
+    @property
+    def will_extract(self) -> tuple[str, ...]:
+        """The names of the stores that extract."""
+        return tuple(store.name for store in extracting(self.bench.source.stores, self.settings))
+
+    @property
+    def position(self) -> int:
+        """How many messages have been gone through."""
+        return self.replay.agent.position if self.replay else 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the whole conversation has been gone through."""
+        return self.replay is not None and self.replay.agent.done
+
+    @property
+    def log(self) -> ExtractionLog | Sequence[Event]:
+        """Everything that happened in this run, in order."""
+        return self.replay.manager.extraction_log if self.replay else ()
+
+    @property
+    def lines(self) -> list[Line]:
+        """The messages that have joined, and where each stands with each store."""
+        return lines_of(self.log, self.replay.extracting) if self.replay else []
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Every question to a model, and its answer."""
+        return exchanges_of(self.log)
+
+    @property
+    def status(self) -> list[ExtractionStatus]:
+        """How far each store has come; empty before the first step."""
+        return list(self.replay.manager.extraction_status()) if self.replay else []
+
+    @property
+    def tallies(self) -> dict[str, Tally]:
+        """What each store was given so far."""
+        return tallies_of(self.log, self.replay.extracting) if self.replay else {}
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Every fact that was proposed, and what became of it."""
+        return list(self.replay.desk.facts) if self.replay else []
+
+    @property
+    def waiting(self) -> list[Fact]:
+        """The facts that wait for a decision."""
+        return self.replay.desk.waiting if self.replay else []
+
+    @property
+    def stores(self) -> tuple[Any, ...]:
+        """What the run writes to: the copies, or the stores; empty before the first step."""
+        return self.replay.manager.stores if self.replay else ()
+
+    @property
+    def unsaved(self) -> tuple[int, ...]:
+        """The messages that a flush would still save for some store."""
+        return tuple(sorted({number for status in self.status for number in status.pending}))
+
+    @property
+    def sentence(self) -> str:
+        """How things stand, in one sentence."""
+        if self.replay is None:
+            return f"{counted(len(self.messages), 'message')} to go through: step, or run to the first facts."
+        if waiting := self.waiting:
+            stores = {fact.store for fact in waiting}
+            names = " and ".join(repr(name) for name in self.replay.extracting if name in stores)
+            verb = "waits" if len(waiting) == 1 else "wait"
+            return (
+                f"{counted(len(waiting), 'fact')} for {names} {verb} for your decision; nothing of it is written yet."
+            )
+        gone = "All messages gone through" if self.done else f"Message {self.position} of {len(self.messages)}"
+        if failing := [status for status in self.status if status.failures]:
+            names = ", ".join(f"{status.store!r} ({status.failures} in a row)" for status in failing)
+            return f"{gone}. Saves fail: {names}; the messages wait for another try."
+        if unsaved := self.unsaved:
+            only = "only a flush saves them" if self.done else "a flush would save them"
+            return f"{gone}. {counted(len(unsaved), 'message')} not saved yet: {only}."
+        written = sum(fact.state == "written" for fact in self.facts)
+        return f"{gone}. Nothing is left to save; {counted(written, 'fact')} written."
+
+    def __repr__(self) -> str:
+        return f"Extraction({self.sentence})"
+
+    # -- going on -----------------------------------------------------------------------------------------------
+
+    async def step(self) -> ReplayStep | None:
+        """Let the next message join, and wait for the saves that this begins; None when there is none left.
+
+        A save whose facts wait for a decision is not waited for.
+        """
+        return await self._alone("step", self._step)
+
+    async def run(self) -> list[ReplayStep]:
+        """Go on to the end, or to where facts wait for a decision, and return the steps taken."""
+
+        async def steps() -> list[ReplayStep]:
+            taken = []
+            while not self.waiting and (step := await self._step()) is not None:
+                taken.append(step)
+            return taken
+
+        return await self._alone("run", steps)
+
+    async def flush(self) -> list[ExtractionStatus]:
+        """Save what is left, as the end of a program must, and return how far each store has come.
+
+        Where facts wait for a decision it goes on in the background when they have been decided on.
+        """
+
+        async def flush() -> list[ExtractionStatus]:
+            await self._begin(lambda manager: manager.flush())
+            return self.status
+
+        return await self._alone("flush", flush)
+
+    async def retry_unreadable(self) -> None:
+        """Ask again about the messages whose answer could not be read; the answer may wait for a decision again."""
+        await self._alone("retry", lambda: self._begin(lambda manager: manager.retry_unreadable()))
+
+    async def restart(self) -> None:
+        """Begin the conversation anew; copies are made anew, what reached the stores themselves stays there."""
+        self._drop()
+        self._changed()
+
+    async def set(self, **changes: Any) -> None:
+        """Change settings, and begin the conversation anew.
+
+        Args:
+            **changes: See :class:`ExtractionSettings`; None brings back what the stores' own settings say.
+
+        Raises:
+            ConfigError: An unknown setting or value; nothing was changed.
+        """
+        self.settings = replace(self.settings, **self._checked(changes))
+        await self.restart()
+
+    # -- deciding -----------------------------------------------------------------------------------------------
+
+    async def accept(self, fact: Fact | str | None = None, content: str | None = None) -> None:
+        """Have a proposed fact written, with another text where one is given.
+
+        Args:
+            fact: The fact, its id or its text; None for all that wait.
+            content: Its new text.
+
+        Raises:
+            ConfigError: It was decided on already, or the new text is blank.
+            EntryNotFoundError: There is no such fact.
+        """
+        desk = (await self._opened()).desk
+        facts = desk.find(fact)
+        if content is not None:
+            for each in facts:
+                desk.edit(each, content)
+        desk.decide(facts, "accepted")
+        await self._quiet()
+
+    async def reject(self, fact: Fact | str | None = None) -> None:
+        """Have a proposed fact not written; see :meth:`accept`."""
+        desk = (await self._opened()).desk
+        desk.decide(desk.find(fact), "rejected")
+        await self._quiet()
+
+    async def edit(self, fact: Fact | str, content: str) -> None:
+        """Change the text of a proposed fact; it goes on waiting. See :meth:`accept`."""
+        desk = (await self._opened()).desk
+        desk.edit(desk.find(fact)[0], content)
+
+    async def compare(self, prompt_a: str = "", prompt_b: str = "") -> PromptComparison:
+        """Return what two prompts make of the whole conversation, as the filter leaves it; nothing is written.
+
+        Args:
+            prompt_a: The first system prompt; "" is the default one.
+            prompt_b: The second.
+        """
+
+        async def compare() -> PromptComparison:
+            exclude = ("toolUse", "toolResult") if self.settings.exclude is None else self.settings.exclude
+            kept, _ = filtered([Numbered(at, message) for at, message in enumerate(self.messages)], exclude)
+            messages = [item.message for item in kept]
+            stores = self.stores or self.bench.source.stores
+            self.comparison = await compare_prompts(self.model, (prompt_a, prompt_b), messages, stores)
+            return self.comparison
+
+        return await self._alone("compare", compare)
+
+    # -- as a panel asks for it ---------------------------------------------------------------------------------
+
+    async def settled(self) -> None:
+        """Return when nothing is under way any more, but for facts that wait for a decision."""
+        await self.bench.settled()
+        await self._refresher.settled()
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
+        """Call ``callback`` after each change; the function returned undoes it."""
+        key = object()
+        self._subscribers[key] = callback
+        return partial(self._subscribers.pop, key, None)
+
+    def spawn(self, work: Action) -> None:
+        """Run an action of the page on the notebook's loop; what it raises is shown."""
+        self._refresher.spawn(work)
+
+    def close(self) -> None:
+        """End what runs; the workbench goes on."""
+        self._undo()
+        self._drop()
+        self._refresher.close()
+        self._subscribers.clear()
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    async def _step(self) -> ReplayStep | None:
+        replay = await self._opened()
+        step = await replay.agent.step()
+        await self._quiet()
+        return step
+
+    async def _begin(self, work: Callable[[MemoryManager], Awaitable[Any]]) -> None:
+        """Have the manager do what may wait for decisions: then it goes on behind this."""
+        replay = await self._opened()
+        replay.begin(work(replay.manager))
+        await self._quiet()
+
+    async def _opened(self) -> Replay:
+        if self.replay is None:
+            replay = await open_replay(self.bench, self.settings, copied(self.messages), self.model, self._changed)
+            replay.manager.extraction_log.subscribe(partial(self._logged, replay))
+            self.replay = replay
+        return self.replay
+
+    def _logged(self, replay: Replay, event: Event) -> None:
+        replay.desk.take_note(event)
+        self._changed()
+
+    async def _quiet(self) -> None:
+        """Wait until every save has ended or waits for a decision."""
+        if self.replay is not None:
+            await self.replay.quiet(self._happened)
+            self._changed()
+
+    async def _alone(self, name: str, work: Callable[[], Awaitable[_Result]]) -> _Result:
+        """Run an action when those before it have ended; starting over cuts it off."""
+        async with self._turn():
+            self.busy, self.refused = name, ""
+            self._changed()
+            task = asyncio.ensure_future(work())
+            self._task = task
+            try:
+                return await task
+            except asyncio.CancelledError:
+                if self._task is not task:
+                    raise StaleTraceError("The extraction was started over meanwhile.") from None
+                raise
+            finally:
+                self.busy = ""
+                self._changed()
+
+    def _turn(self) -> asyncio.Lock:
+        loop = asyncio.get_running_loop()
+        if self._lock is None or self._lock[0] is not loop:
+            self._lock = (loop, asyncio.Lock())
+        return self._lock[1]
+
+    def _drop(self) -> None:
+        """Let go of the run: what it still does is cut off."""
+        replay, task = self.replay, self._task
+        self.replay, self.comparison, self._task = None, None, None
+        if task is not None:
+            task.cancel()
+        if replay is not None:
+            replay.close()
+
+    def _checked(self, given: dict[str, Any]) -> dict[str, Any]:
+        known = tuple(ExtractionSettings.__dataclass_fields__)
+        for name in given:
+            if name not in known:
+                raise ConfigError(
+                    f"Extraction: there is no setting {name!r}; there are {', '.join(known)}.{nearest(name, known)}",
+                    key=name,
+                    allowed=known,
+                )
+        return {name: checked(name, value) for name, value in given.items()}
+
+    def _source_seen(self) -> tuple[Any, ...]:
+        bench = self.bench
+        return (bench.source.stores, bench.messages, bench.settings)
+
+    def _follow(self) -> None:
+        """Begin anew when the workbench has another source, conversation or injection."""
+        seen = self._source_seen()
+        if seen != self._seen:
+            self._seen = seen
+            self._drop()
+            self._changed()
+
+    async def _nothing(self) -> None:
+        return
+
+    def _refuse(self, error: Exception) -> None:
+        self.refused = told(error)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._happened.set()
+        self.revision += 1
+        for callback in tuple(self._subscribers.values()):
+            callback()
+
+
+def _model_of(agent: Any) -> Any:
+    """Return the model that an agent would extract with, in memwb's form; None without an agent that has one."""
+    model = getattr(agent, "aux_model", None) or getattr(agent, "model", None)
+    if callable(getattr(model, "complete", None)) or not callable(getattr(model, "stream", None)):
+        return model
+    from ..bridge import strands
+
+    return strands.model(model)
