@@ -21,9 +21,21 @@ from hypothesis import given
 import memwb
 from memwb.catalog import Record
 from memwb.errors import ConfigError
-from memwb.frames import Cell, frame, hits_frame, records_frame, records_from_frame
+from memwb.frames import (
+    Cell,
+    entries_frame,
+    entries_from_frame,
+    frame,
+    hits_frame,
+    records_frame,
+    records_from_frame,
+    sessions_frame,
+)
 from memwb.memory import Hit, MemoryEntry
+from memwb.sessions import InMemoryStore, SessionInfo
+from memwb.sessions import MemoryEntry as SessionEntry
 from memwb.stores import TestMemoryStore
+from memwb.testing import frozen
 
 CASES = Path(__file__).parent / "cases"
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
@@ -337,7 +349,7 @@ class Page:
 
 class TestFrameOfAStore:
     async def test_holds_every_entry_in_insertion_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memwb.frames.PAGE", 3)
+        monkeypatch.setattr("memwb.frames.records.PAGE", 3)
         held = [record(str(at), f"text {at}") for at in range(7)]
 
         assert records_from_frame(await frame(Page(held))) == held
@@ -413,3 +425,88 @@ class TestHitsFrame:
         hits = [Hit("notes", at, score, None, MemoryEntry("tea")) for at, score in enumerate(scores, 1)]
 
         assert hits_frame(hits)["score"].dtype == dtype
+
+
+# --- entries of sessions ----------------------------------------------------------------------------------------------
+
+TIMES = st.one_of(st.floats(1.7e9, 1.9e9), st.integers(0, 2**31).map(float), st.floats(-1e12, 1e12))
+ENTRIES = st.builds(
+    SessionEntry,
+    session_id=st.text(min_size=1),
+    memory_id=st.uuids().map(str),
+    user_id=st.text(min_size=1),
+    role=st.sampled_from(["user", "assistant", "tool", "summary"]),
+    content=st.text(),
+    message_data=st.one_of(st.none(), st.just({}), st.dictionaries(st.text(), st.lists(st.none() | st.integers()))),
+    created_at=TIMES,
+    updated_at=TIMES,
+)
+
+
+@given(st.lists(ENTRIES, max_size=4))
+def test_entries_of_sessions_come_back_equal(entries: list[SessionEntry]) -> None:
+    shown = entries_frame(entries)
+
+    assert entries_from_frame(shown) == entries
+    assert list(shown.columns) == [
+        *("memory_id", "session_id", "user_id", "role", "content", "message_data", "created_at", "updated_at")
+    ]
+
+
+def test_times_of_entries_are_timestamps_where_all_of_them_fit() -> None:
+    entry = SessionEntry("s", "a", content="tea", created_at=1767225600.5, updated_at=1e-300)
+    shown = entries_frame([entry])
+
+    assert shown["created_at"].tolist() == [pd.Timestamp("2026-01-01T00:00:00.5", tz="UTC")]
+    assert shown["updated_at"].tolist() == [1e-300]
+    assert entries_from_frame(shown) == [entry]
+
+
+async def test_a_store_of_sessions_is_a_frame_of_its_entries() -> None:
+    store = InMemoryStore()
+    data = {"tool_calls": [{"id": "k"}]}
+    await store.add(SessionEntry("s2", "b", "ann", "assistant", "", data, 2.0, 2.0))
+    await store.add(SessionEntry("s1", "a", "bob", "user", "tea", None, 1.0, 1.0))
+
+    shown = await frame(store)
+    assert shown["session_id"].tolist() == ["s1", "s2"]
+    assert shown["message_data"].tolist() == [None, '{"tool_calls": [{"id": "k"}]}']
+    assert entries_from_frame(shown) == [await store.get_entry("a"), await store.get_entry("b")]
+
+
+def test_a_frame_of_ones_own_needs_contents_and_a_session() -> None:
+    own = pd.DataFrame(
+        {"content": ["tea", "jazz"], "role": ["user", None], "created_at": ["2026-01-01T00:00:00Z", NOON]}
+    )
+
+    with frozen():
+        entries = entries_from_frame(own, "s", "ann")
+    assert entries == [
+        SessionEntry("s", "id-1", "ann", "user", "tea", None, 1767225600.0, 1767225600.0),
+        SessionEntry("s", "id-2", "ann", "user", "jazz", None, NOON.timestamp(), 1767225600.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"content": ["tea"]}, "Row 0: there is no session_id; give it as a column or an argument"),
+        ({"session_id": ["s"]}, "The frame has no column 'content'"),
+        ({"content": ["tea"], "usr_id": ["ann"]}, r"the column 'usr_id', .* Did you mean 'user_id'\?"),
+        ({"content": [None], "session_id": ["s"]}, "Row 0: content is None; it must be a text"),
+        ({"content": ["tea"], "session_id": [3]}, "Row 0: session_id is 3; it must be a text"),
+        ({"content": ["tea"], "message_data": ["x"]}, "Row 0: message_data is 'x'; it must be a dict"),
+        ({"content": ["tea"], "created_at": ["noon"]}, "Row 0: created_at is 'noon'; it must be a time"),
+    ],
+)
+def test_what_no_entry_has_is_refused_by_row_and_column(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        entries_from_frame(pd.DataFrame(columns))
+
+
+def test_a_list_of_sessions_is_a_frame() -> None:
+    shown = sessions_frame([SessionInfo("s", "ann", 3, 1767225600.0, 1767225601.5)])
+
+    first, last = pd.Timestamp("2026-01-01", tz="UTC"), pd.Timestamp("2026-01-01T00:00:01.5", tz="UTC")
+    assert shown.to_dict("records") == [{"session_id": "s", "user_id": "ann", "count": 3, "first": first, "last": last}]
+    assert list(sessions_frame([]).columns) == ["session_id", "user_id", "count", "first", "last"]

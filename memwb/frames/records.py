@@ -26,18 +26,16 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from ._collector import without_collector
-from ._columns import OWN, Column, columns_of
-from .catalog import Record
-from .errors import ConfigError
-from .memory.messages import copied
+from .._collector import without_collector
+from .._columns import OWN, Column, columns_of
+from ..catalog import Record, SessionCatalog, is_session_store
+from ..errors import ConfigError
+from ..memory.messages import copied
 
 if TYPE_CHECKING:
     import pandas
 
-    from .memory.trace import Hit
-
-__all__ = ["Cell", "frame", "hits_frame", "records_frame", "records_from_frame"]
+    from ..memory.trace import Hit
 
 PAGE = 10_000
 """Records that :func:`frame` asks of a store at a time."""
@@ -93,15 +91,19 @@ async def frame(store: Any) -> pandas.DataFrame:
     or may not be in it.
 
     Args:
-        store: A store that can list its entries (:class:`memwb.stores.Listable`), or a TestMemoryStore or
-            FileMemoryStore of the Strands SDK.
+        store: A store that can list its entries (:class:`memwb.stores.Listable`), a store of sessions, whose frame is
+            that of :func:`entries_frame`, or a TestMemoryStore or FileMemoryStore of the Strands SDK.
 
     Raises:
         ConfigError: The store cannot list its entries.
     """
-    from .bridge import strands
-    from .stores import Listable
+    from ..bridge import strands
+    from ..stores import Listable
 
+    if is_session_store(store):
+        from .entries import entries_frame
+
+        return entries_frame(await SessionCatalog(store).entries())
     if not isinstance(store, Listable) and (listing := strands.listing(store)) is not None:
         store = listing
     if not isinstance(store, Listable):
@@ -132,7 +134,7 @@ def records_frame(records: Iterable[Record]) -> pandas.DataFrame:
     with without_collector():
         for column in columns_of(rows, pd.NA):
             if column.name not in OWN or column.name in _ALWAYS or column.kinds - {type(None)}:
-                cells[column.name] = _times(column) if column.name in _TIMES else _objects(_countable(column))
+                cells[column.name] = _times(column) if column.name in _TIMES else objects(_countable(column))
         # A frame of very many separate columns would warn when a column is added: those are joined, which takes longer.
         return pd.DataFrame(cells, index=range(len(rows)), copy=len(cells) > _SEPARATE)
 
@@ -149,9 +151,9 @@ def records_from_frame(frame: pandas.DataFrame) -> list[Record]:
         ConfigError: No column ``content``, a column name that is no text or stands twice, a cell that its column does
             not take, or two columns of which one would have to lie inside the other; the message names row and column.
     """
-    names = _checked_names(frame)
+    names = checked_names(frame)
     count = len(frame)
-    own = {name: _column(frame, name) if name in names else [None] * count for name in OWN}
+    own = {name: column_of(frame, name) if name in names else [None] * count for name in OWN}
     if "id" not in names:
         own["id"] = [str(number) for number in range(1, count + 1)]
     values = {name: [_own_value(name, row, cell) for row, cell in enumerate(cells)] for name, cells in own.items()}
@@ -173,14 +175,14 @@ def hits_frame(hits: Sequence[Hit]) -> pandas.DataFrame:
     whole = all(score is None or float(score).is_integer() for score in scores)
     return pd.DataFrame(
         {
-            "store": _objects([hit.store for hit in hits]),
+            "store": objects([hit.store for hit in hits]),
             "rank": pd.Series([hit.rank for hit in hits], dtype="int64"),
             "score": pd.Series(scores, dtype="Int64" if whole else "float64"),
-            "id": _objects([hit.id for hit in hits]),
-            "content": _objects(_countable(Column("content", [hit.entry.content for hit in hits]))),
-            "matched": _objects([hit.matched for hit in hits]),
+            "id": objects([hit.id for hit in hits]),
+            "content": objects(_countable(Column("content", [hit.entry.content for hit in hits]))),
+            "matched": objects([hit.matched for hit in hits]),
             "kept": pd.Series([hit.kept for hit in hits], dtype="bool"),
-            "cut_by": _objects([hit.cut_by for hit in hits]),
+            "cut_by": objects([hit.cut_by for hit in hits]),
         }
     )
 
@@ -237,11 +239,12 @@ def _times(column: Column) -> Any:
     import pandas as pd
 
     if any(time is not None and time.tzinfo is None for time in column.cells):
-        return _objects(_countable(column))  # no time zone was given, so none is made up
+        return objects(_countable(column))  # no time zone was given, so none is made up
     return pd.Series(column.cells, dtype="datetime64[us, UTC]")
 
 
-def _objects(values: list[Any]) -> Any:
+def objects(values: list[Any]) -> Any:
+    """Return a column of these very objects."""
     import pandas as pd
 
     return pd.Series(values, dtype=object)
@@ -250,7 +253,8 @@ def _objects(values: list[Any]) -> Any:
 # --- cells to records -------------------------------------------------------------------------------------------------
 
 
-def _checked_names(frame: pandas.DataFrame) -> list[str]:
+def checked_names(frame: pandas.DataFrame) -> list[str]:
+    """Return the names of a frame's columns: texts, each once, ``content`` among them."""
     names: list[str] = []
     for name in frame.columns:
         if not isinstance(name, str):
@@ -264,7 +268,8 @@ def _checked_names(frame: pandas.DataFrame) -> list[str]:
     return names
 
 
-def _column(frame: pandas.DataFrame, name: str) -> list[Any]:
+def column_of(frame: pandas.DataFrame, name: str) -> list[Any]:
+    """Return the cells of a column as Python's own objects."""
     return list(frame[name].tolist())
 
 
@@ -275,15 +280,16 @@ def _own_value(name: str, row: int, cell: Any) -> Any:
         return value
     if name == "id" and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    if _is_missing(value) and name not in ("id", "content"):
+    if is_missing(value) and name not in ("id", "content"):
         return None
     if name in _TIMES:
-        return _time(name, row, value)
+        return time_of(name, row, value)
     raise ConfigError(f"Row {row}: {name} is {value!r}; it must be a text.", key=name, value=value)
 
 
-def _time(name: str, row: int, value: Any) -> datetime:
-    from ._time import parse_stamp
+def time_of(name: str, row: int, value: Any) -> datetime:
+    """Return the time in a cell."""
+    from .._time import parse_stamp
 
     if isinstance(value, str):
         try:
@@ -306,8 +312,8 @@ def _metadata(frame: pandas.DataFrame, names: Sequence[str]) -> list[dict[str, A
     for name in sorted(names, key=lambda name: name != "metadata"):  # a whole dict first, then what is put into it
         path = _path(name)
         ours = name.startswith("metadata.")
-        for row, cell in enumerate(_column(frame, name)):
-            if cell is pd.NA or (not ours and _is_missing(cell)):
+        for row, cell in enumerate(column_of(frame, name)):
+            if cell is pd.NA or (not ours and is_missing(cell)):
                 continue
             value = copied(cell.value if isinstance(cell, Cell) else cell)
             if not path and not isinstance(value, dict):
@@ -354,7 +360,8 @@ def _path(name: str) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
+    """Whether pandas counts a cell as missing."""
     import pandas as pd
 
     return cell is None or cell is pd.NA or (pd.api.types.is_scalar(cell) and bool(pd.isna(cell)))
