@@ -15,6 +15,8 @@ from ...memory.types import Message
 class StrandsModel:
     """A model provider of the Strands SDK as memwb's :class:`~memwb.memory.Model`.
 
+    It has the provider's own attributes too, so that an extractor of the SDK can use it as one.
+
     Attributes:
         provider: The provider.
     """
@@ -24,6 +26,11 @@ class StrandsModel:
 
     def __repr__(self) -> str:
         return f"StrandsModel({type(self.provider).__name__})"
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "provider":  # not yet there, as in a copy that is being made
+            raise AttributeError(name)
+        return getattr(self.provider, name)
 
     async def complete(self, system: str, messages: Sequence[Message]) -> str:
         """Return the text of the model's answer to ``messages`` under the system prompt.

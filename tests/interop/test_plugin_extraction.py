@@ -1,0 +1,187 @@
+"""Extraction inside a real agent: the same saves as with the SDK's own manager, and nothing left unsaved."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+pytest.importorskip("strands")
+
+from strands import Agent
+from strands.memory import MemoryManager as SdkManager
+from strands.memory.extraction.triggers import IntervalTrigger as SdkIntervalTrigger
+
+from memwb.bridge.strands import plugin, scripted
+from memwb.memory import IntervalTrigger, InvocationTrigger, MemoryManager, ModelExtractor
+from memwb.stores import TestMemoryStore
+
+GREEN = '[{"content": "The user likes green tea."}]'
+
+
+class Sink:
+    """Takes messages, and notes their texts and numbers at each call."""
+
+    description = max_search_results = None
+    writable = True
+
+    def __init__(self, extraction: Any = True, *, seconds: float = 0.0, fails: int = 0) -> None:
+        self.name, self.extraction, self.seconds, self.fails = "sink", extraction, seconds, fails
+        self.saves: list[Any] = []
+
+    async def search(self, query: str, options: Any = None) -> list[Any]:
+        return []
+
+    async def add_messages(self, messages: Any, context: Any) -> None:
+        await asyncio.sleep(self.seconds)
+        if self.fails:
+            self.fails -= 1
+            raise ConnectionError("no route")
+        texts = [(message["role"], [next(iter(block)) for block in message["content"]]) for message in messages]
+        self.saves.append((texts, list(context.sequence_numbers)))
+
+    @property
+    def numbers(self) -> list[int]:
+        return [number for _, numbers in self.saves for number in numbers]
+
+
+def search(query: str) -> list[Any]:
+    return [{"toolUse": {"name": "search_memory", "input": {"query": query}}}]
+
+
+def every_two(trigger: Any) -> Any:
+    return {"trigger": [trigger(2)]}
+
+
+def agents(extraction: Any, answers: Any) -> list[Any]:
+    """Return an agent with memwb's memory and one with the SDK's, each over a sink of its own."""
+    made = []
+    for ours in (True, False):
+        sink = Sink(extraction(IntervalTrigger if ours else SdkIntervalTrigger))
+        given: Any = (
+            {"plugins": [plugin(MemoryManager([sink]))]} if ours else {"memory_manager": SdkManager([sink])}  # type: ignore[list-item]
+        )
+        made.append((Agent(model=scripted(answers), callback_handler=None, **given), sink))
+    return made
+
+
+ANSWERS = ["Hello.", search("tea"), "Green.", "Bye."]
+
+
+@pytest.mark.parametrize("extraction", [lambda trigger: True, every_two])
+def test_synchronous_calls_save_what_the_sdks_own_manager_saves(extraction: Any) -> None:
+    made = agents(extraction, ANSWERS)
+    for agent, _ in made:
+        for words in ("Hi", "Which tea?", "Bye"):
+            agent(words)
+    (_, ours), (_, theirs) = made
+    assert ours.saves == theirs.saves
+    assert ours.numbers == [0, 1, 2, 5, 6, 7]  # the call of the tool and its result are filtered away
+
+
+async def test_calls_on_a_loop_save_what_the_sdks_own_manager_saves() -> None:
+    made = agents(every_two, ANSWERS)
+    saved = []
+    for agent, sink in made:
+        for words in ("Hi", "Which tea?", "Bye"):
+            await agent.invoke_async(words)
+            await asyncio.sleep(0.01)
+            saved.append(len(sink.saves))
+        manager = agent.memory_manager or agent._plugin_registry._plugins["strands:memory-manager"].manager
+        await manager.flush()
+    assert saved == [0, 1, 1, 0, 1, 1]
+    assert made[0][1].saves == made[1][1].saves
+    assert made[0][1].numbers == [0, 1, 2, 5, 6, 7]
+
+
+def test_a_trigger_of_the_sdks_own_works_in_a_store_of_memwbs_manager() -> None:
+    sink = Sink({"trigger": SdkIntervalTrigger(turns=1)})
+    agent = Agent(model=scripted(["Hello."]), plugins=[plugin(MemoryManager([sink]))], callback_handler=None)
+    agent("Hi")
+    assert sink.numbers == [0, 1]
+
+
+def test_a_slow_save_is_over_before_a_synchronous_call_returns() -> None:
+    sink = Sink({"trigger": InvocationTrigger()}, seconds=0.2)
+    agent = Agent(model=scripted(["Hello.", "Yes."]), plugins=[plugin(MemoryManager([sink]))], callback_handler=None)
+    agent("Hi")
+    assert sink.numbers == [0, 1]
+    agent("Hi again")
+    assert sink.numbers == [0, 1, 2, 3]
+
+
+def test_a_loop_that_ends_too_early_loses_nothing() -> None:
+    sink = Sink({"trigger": InvocationTrigger()}, seconds=0.2)
+    manager = MemoryManager([sink])
+    agent = Agent(model=scripted(["Hello."]), plugins=[plugin(manager)], callback_handler=None)
+    asyncio.run(agent.invoke_async("Hi"))  # a loop of the caller's own: its end cuts the save off
+    assert sink.numbers == []
+    asyncio.run(manager.flush())
+    assert sink.numbers == [0, 1]
+
+
+def test_facts_are_extracted_by_the_agents_own_model() -> None:
+    store = TestMemoryStore(name="notes", persist=False, extraction={"trigger": InvocationTrigger()})
+    answering = scripted(["Noted.", GREEN, "Green.", "[]"])
+    agent = Agent(model=answering, plugins=[plugin(MemoryManager([store]))], callback_handler=None)
+    agent("I like green tea.")
+    assert [entry.content for entry in asyncio.run(store.search("tea"))] == ["The user likes green tea."]
+    assert (answering.asked[1].system or "").endswith(ModelExtractor().system[-40:])
+    agent("Which tea do I like?")
+    assert "The user likes green tea." in str(answering.asked[2].messages)  # injected into the next call
+    assert "<memory>" not in str(answering.asked[3].messages)  # and not extracted from it
+    assert "<memory>" not in str(agent.messages)
+
+
+def test_an_agents_model_for_side_work_extracts_where_it_has_one() -> None:
+    side = scripted([GREEN])
+    store = TestMemoryStore(name="notes", persist=False, extraction={"trigger": InvocationTrigger()})
+    try:
+        agent = Agent(
+            model=scripted(["Noted."]), aux_model=side, plugins=[plugin(MemoryManager([store]))], callback_handler=None
+        )
+    except TypeError:
+        pytest.skip("this SDK has no model for side work")
+    agent("I like green tea.")
+    assert len(side.asked) == 1
+    assert [entry.content for entry in asyncio.run(store.search("tea"))] == ["The user likes green tea."]
+
+
+def test_a_file_store_extracts_by_the_sdks_own_extractor(tmp_path: Any) -> None:
+    module = pytest.importorskip("strands.vended_memory_stores.file_memory_store", reason="newer than this SDK")
+    from strands.storage import LocalFileStorage
+
+    store = module.FileMemoryStore(name="notes", storage=LocalFileStorage(str(tmp_path)), extraction=True)
+    answering = scripted(["Noted.", '[{"content": "# Tea\\nLikes green tea"}]'])
+    agent = Agent(model=answering, plugins=[plugin(MemoryManager([store]))], callback_handler=None)
+    agent("I like green tea.")
+    assert [entry.content for entry in asyncio.run(store.search("green"))] == ["# Tea\nLikes green tea"]
+
+
+def test_one_manager_saves_for_all_of_its_agents() -> None:
+    sink = Sink()
+    memory = plugin(MemoryManager([sink]))
+    for words in ("a", "b"):
+        Agent(model=scripted(["Hello."]), plugins=[memory], callback_handler=None)(words)
+    assert sorted(sink.numbers) == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_fails_and_however_it_is_called_every_message_is_saved_at_the_end(seed: int) -> None:
+    rng = random.Random(f"saves {seed}")
+    sink = Sink(
+        {"trigger": IntervalTrigger(rng.choice([1, 2, 3]))}, seconds=rng.choice([0, 0.02]), fails=rng.randint(0, 3)
+    )
+    manager = MemoryManager([sink])
+    agent = Agent(model=scripted(["Hello."] * 6), plugins=[plugin(manager)], callback_handler=None)
+    for turn in range(6):
+        if rng.random() < 0.5:
+            agent(f"turn {turn}")
+        else:
+            asyncio.run(agent.invoke_async(f"turn {turn}"))
+    sink.fails = 0
+    asyncio.run(manager.flush())
+    assert sorted(set(sink.numbers)) == list(range(12))
+    assert [status.pending for status in manager.extraction_status()] == [()]
