@@ -300,3 +300,46 @@ async def test_two_actions_that_wait_for_the_refresh_do_not_wait_for_each_other(
     asked.spawn(change_and_wait)
     await asyncio.wait_for(asked.settled(), 5)
     assert not asked.pending
+
+
+async def test_a_store_that_cancels_the_task_which_asks_it_has_failed_and_nothing_waits_for_ever():
+    work = Work()
+
+    async def cancels():
+        work.begun += 1
+        asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+
+    asked = Refresher(cancels, work.errors.append, work.refused.append)
+    asked.request()
+    await asyncio.wait_for(asked.settled(), 5)
+
+    assert (asked.pending, work.begun) == (False, 1)
+    assert [str(error) for error in work.errors] == ["a store cancelled the call that asked it"]
+
+
+def test_threads_with_loops_of_their_own_settle_together_whichever_loop_ends_first():
+    work = Work(seconds=0.001)
+    asked = refresher(work)
+    outcomes = []
+
+    async def change(times):
+        for _ in range(times):
+            asked.request()
+            await asyncio.wait_for(asked.settled(), 20)
+        return "settled"
+
+    def thread(times):
+        try:
+            outcomes.append(asyncio.run(change(times)))
+        except BaseException as error:
+            outcomes.append(repr(error))
+
+    threads = [threading.Thread(target=thread, args=(times,)) for times in (1, 3, 5, 7, 9, 11)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(30)
+
+    assert outcomes == ["settled"] * 6
+    assert (asked.pending, work.errors) == (False, [])
