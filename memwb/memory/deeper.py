@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import filterfalse
 from typing import Any, Protocol
 
-from .search import StoreAnswer, ask_stores, is_the_stores_own
+from .search import StoreAnswer, ask_stores, entries_of, is_the_stores_own
 from .trace import Hit, InjectionTrace, hits_of
 
 DEEP_LIMIT = 100
@@ -75,10 +77,16 @@ class _Marks:
     def __init__(self, trace: InjectionTrace | None) -> None:
         self._answered = {} if trace is None else {answer.store.name: len(answer.entries) for answer in trace.answers}
         self._asked = trace.settings.max_entries if trace is not None and trace.settings else 0
+        self._hits = [hit for hit in (trace.hits if trace else ()) if hit.kept]
         self._kept: dict[str, Counter[str]] = {}
-        for hit in trace.hits if trace else ():
-            if hit.kept:
-                self._kept.setdefault(hit.store, Counter())[hit.content] += 1
+        for hit in self._hits:
+            self._kept.setdefault(hit.store, Counter())[hit.content] += 1
+
+    def hit(self, store: Any, query: str, rank: int, entry: Any) -> Hit:
+        """Describe one entry of a store, of which the others are not known."""
+        answer = StoreAnswer(store, rank, entries_of([entry], store.name))
+        kept = [(hit.id, hit.content) == (entry.id, entry.content) for hit in self._hits if hit.store == store.name]
+        return hits_of(answer, query, [any(kept)], self._below(store.name), first=rank)[0]
 
     def hits(self, answer: StoreAnswer, query: str) -> list[Hit]:
         """Describe a store's answer, each kept entry marked once."""
@@ -88,8 +96,97 @@ class _Marks:
             if left.get(entry.content):
                 left[entry.content] -= 1
                 kept[place] = True
-        answered = self._answered.get(answer.store.name, self._asked)
-        return hits_of(answer, query, kept, below=range(answered + 1, self._asked + 1))
+        return hits_of(answer, query, kept, self._below(answer.store.name))
+
+    def _below(self, store: str) -> range:
+        """Return the ranks that the injection asked of a store and did not get."""
+        return range(self._answered.get(store, self._asked) + 1, self._asked + 1)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What tells an entry from others: whatever is given has to be so.
+
+    Attributes:
+        id: Its id.
+        content: Its text, blanks around it left out.
+        where: What its text holds, whatever the case.
+    """
+
+    id: str | None = None
+    content: str | None = None
+    where: str = ""
+
+    def __call__(self, entry: Any) -> bool:
+        """Whether an entry is as it has to be."""
+        return (
+            self.id in (None, entry.id)
+            and (self.content is None or entry.content.strip() == self.content)
+            and self.where.casefold() in entry.content.casefold()
+        )
+
+
+class Depths:
+    """Finds single entries among all the hits of an injection's query, however many there are.
+
+    A store that can find one by itself (``best_match``) is asked for that one. Of another store all hits are made.
+
+    Attributes:
+        failures: As for :class:`Ranking`.
+    """
+
+    def __init__(self, stores: Sequence[Any], trace: InjectionTrace, made: Ranking) -> None:
+        self._trace, self._query, self._marks = trace, trace.query or "", _Marks(trace)
+        self.failures = made.failures
+        self._stores = stores
+        self._made: dict[str, list[Hit]] = {store.name: [] for store in stores if not _finds(store)}
+        self._made.update((name, []) for name in failed_stores(trace))
+        for hit in made:
+            self._made[hit.store].append(hit)
+
+    @classmethod
+    async def of(cls, stores: Sequence[Any], trace: InjectionTrace) -> Depths:
+        """Look below the cut of an injection over these stores that has searched."""
+        made = await ranking_of(_Stores(tuple(filterfalse(_finds, stores))), trace.query or "", trace=trace)
+        return cls(stores, trace, made)
+
+    async def first(self, store: Any, meant: Meaning) -> Hit | None:
+        """Return the best hit of a store that is as meant, or None."""
+        if store.name not in self._made:
+            try:
+                found = await store.best_match(self._query, id=meant.id, content=meant.content, where=meant.where)
+                return None if found is None else self._marks.hit(store, self._query, *found)
+            except BaseException as error:
+                if not is_the_stores_own(error):
+                    raise
+                self.failures[store.name] = error
+                self._made[store.name] = [hit for hit in self._trace.hits if hit.store == store.name]
+        return next(filter(meant, self._made[store.name]), None)
+
+    async def place(self, hit: Hit) -> int:
+        """Return a hit's place among the hits of all stores, from 1."""
+        before = 0
+        for store in self._stores:
+            if store.name == hit.store:
+                break
+            made = self._made.get(store.name)
+            before += (await matching(store, self._query) or 0) if made is None else len(made)
+        return before + hit.rank
+
+
+def _finds(store: Any) -> bool:
+    """Whether a store has a ``best_match`` that belongs to its ``search``: a search of a subclass is another one."""
+    for owner in type(store).__mro__:
+        if "best_match" in owner.__dict__:
+            return "search" not in getattr(store, "__dict__", ())
+        if "search" in owner.__dict__:
+            return False
+    return False
+
+
+@dataclass(frozen=True)
+class _Stores:
+    stores: tuple[Any, ...]
 
 
 def failed_stores(trace: InjectionTrace | None) -> dict[str, BaseException]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._text import counted, cropped
-from .deeper import HasStores, Ranking, failed_stores, matching, ranking_of
+from .deeper import Depths, HasStores, Ranking, failed_stores, matching, ranking_of
 from .injection import run_injection
 from .queries import last_two_messages, latest_without_stop_words, whole_history
 from .search import is_the_stores_own
@@ -123,13 +123,18 @@ async def decided(
     trace = trace or await run_injection(manager.stores, messages, settings, **given)
     asked = Target.of(target)
     searched = trace.query is not None and trace.stage("search").status != "not reached"
-    hits = Ranking(trace.hits)
     wanted = asked.arrived(trace)
-    if wanted is None:
-        hits = await ranking_of(manager, trace.query or "", trace=trace) if searched else Ranking()
-        wanted = await asked.find(manager, hits, trace)
-        wanted = replace(wanted, needed=wanted.place_in(hits))
-    found = await _decided(manager, wanted, trace, hits) if searched else _not_searched(wanted, trace)
+    if wanted is not None:
+        found = _of_hit(manager, wanted, trace, next(filter(wanted.is_hit, trace.hits)))
+    else:
+        depths = await Depths.of(manager.stores, trace) if searched else None
+        wanted, hit = await asked.find(manager, depths, trace)
+        if depths is None:
+            found = _not_searched(wanted, trace)
+        elif hit is None:
+            found = await _unmatched(manager, wanted, trace, depths.failures)
+        else:
+            found = _of_hit(manager, wanted, trace, hit)
     return replace(found, store=wanted.store, id=wanted.id, _wanted=wanted)
 
 
@@ -175,13 +180,10 @@ def _not_searched(wanted: Wanted, trace: InjectionTrace) -> Explanation:
     )
 
 
-async def _decided(manager: HasStores, wanted: Wanted, trace: InjectionTrace, hits: Ranking) -> Explanation:
-    """Say where, from the search on, it was decided whether the entry arrives."""
+def _of_hit(manager: HasStores, wanted: Wanted, trace: InjectionTrace, hit: Hit) -> Explanation:
+    """Say where it was decided whether an entry arrives that is a hit."""
     assert trace.query is not None
     assert trace.settings is not None
-    hit = next(filter(wanted.is_hit, hits), None)
-    if hit is None:
-        return await _unmatched(manager, wanted, trace, hits.failures)
     common: dict[str, Any] = {
         "rank": hit.rank,
         "limit": trace.settings.max_entries,
@@ -198,7 +200,7 @@ async def _decided(manager: HasStores, wanted: Wanted, trace: InjectionTrace, hi
     if trace.stage("search").status == "failed":
         sentence = f"{wanted.name} did not arrive: the search failed, {trace.reason}."
         return Explanation(wanted.content, False, sentence, "search", **common)
-    sentence = f"{wanted.name} did not arrive: {_cut(hit, rank, hits, trace.settings.max_entries)}."
+    sentence = f"{wanted.name} did not arrive: {_cut(hit, rank, trace.hits, trace.settings.max_entries)}."
     return Explanation(wanted.content, False, sentence, "search", **common)
 
 

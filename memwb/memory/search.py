@@ -68,7 +68,7 @@ async def ask_stores(stores: Sequence[Any], query: str, limits: Sequence[int]) -
 async def _ask(store: Any, query: str, limit: int) -> StoreAnswer:
     started = perf_counter()
     try:
-        entries = _read(await _begun(store, query, limit), store.name)
+        entries = entries_of(await _begun(store, query, limit), store.name)
     except BaseException as error:
         if not is_the_stores_own(error):
             raise
@@ -88,7 +88,12 @@ def _begun(store: Any, query: str, limit: int) -> Any:
     return pending
 
 
-def _read(found: Any, store_name: str) -> tuple[MemoryEntry, ...]:
+def entries_of(found: Any, store_name: str) -> tuple[MemoryEntry, ...]:
+    """Return copies of the entries that a store gave, each with its name.
+
+    Raises:
+        BrokenStoreError: They are no entries.
+    """
     entries = []
     try:
         for entry in found:

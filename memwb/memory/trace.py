@@ -237,19 +237,22 @@ class InjectionTrace:
         return trace_html(self)
 
 
-def hits_of(answer: StoreAnswer, query: str, kept: Iterable[bool], below: range = range(0)) -> list[Hit]:
+def hits_of(
+    answer: StoreAnswer, query: str, kept: Iterable[bool], below: range = range(0), first: int = 1
+) -> list[Hit]:
     """Describe what a store answered to a query.
 
     Args:
-        answer: The store and its entries, of ranks 1, 2, 3.
+        answer: The store and its entries.
         query: What it was asked.
         kept: For each entry whether it survived the cut.
         below: Ranks of entries that the injection never saw, since the store gave it fewer than it was asked for.
+        first: The rank of the first entry.
     """
     name, matched = answer.store.name, matching_by(answer.store, query)
     new = Hit.__new__
     hits = []
-    for rank, (entry, is_kept) in enumerate(zip(answer.entries, kept, strict=False), 1):
+    for rank, (entry, is_kept) in enumerate(zip(answer.entries, kept, strict=False), first):
         score = entry.metadata.get(RELEVANCE_SCORE) if isinstance(entry.metadata, dict) else None
         hit = new(Hit)
         fields = hit.__dict__  # a preview makes hundreds, and setting frozen fields takes three times as long

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .._text import quoted
-from .deeper import DEEP_LIMIT, HasStores, failed_stores, matching
+from .deeper import DEEP_LIMIT, Depths, HasStores, Meaning, failed_stores, matching
 from .search import ask_stores, is_the_stores_own
 from .trace import Hit, InjectionTrace
 
@@ -40,10 +40,6 @@ class Wanted:
         """Whether this hit is the entry. Where the store tells ids, another entry of the same text is not."""
         same_id = self.id == hit.id or self.id is None or hit.id is None
         return same_id and hit.content == self.content and self.store in (None, hit.store)
-
-    def place_in(self, hits: Sequence[Hit]) -> int | None:
-        """Return its place among all hits, from 1, or None."""
-        return next((place for place, hit in enumerate(hits, 1) if self.is_hit(hit)), None)
 
     @property
     def name(self) -> str:
@@ -84,52 +80,44 @@ class Target:
         hit = next(filter(surest, kept), None) if trace.injected else None
         return None if hit is None else Wanted(hit.content, hit.id, hit.store, self.store)
 
-    async def find(self, manager: HasStores, hits: Sequence[Hit], trace: InjectionTrace) -> Wanted:
-        """Look the entry up among the hits, then in the stores: in the one that was named, else in all.
+    async def find(self, manager: HasStores, depths: Depths | None, trace: InjectionTrace) -> tuple[Wanted, Hit | None]:
+        """Look the entry up among all hits, then in the stores: in the one that was named, else in all.
 
         An entry of a store that is not here is looked for by its text alone: ids mean nothing in another store.
+
+        Returns:
+            The entry, and its hit where it is one.
         """
         foreign = self.store is not None and self.store not in [store.name for store in manager.stores]
         stores = [store for store in manager.stores if foreign or self.store in (None, store.name)]
-        near = [hit for hit in hits if foreign or self.store in (None, hit.store)]
         held: dict[str, tuple[Sequence[Any], bool]] = {}
         for is_meant in self._meanings(foreign):
-            if hit := next(filter(is_meant, near), None):
-                return Wanted(hit.content, hit.id, hit.store, self.store)
+            for store in stores if depths else ():
+                assert depths is not None
+                if hit := await depths.first(store, is_meant):
+                    wanted = Wanted(hit.content, hit.id, hit.store, self.store, needed=await depths.place(hit))
+                    return wanted, hit
             for store in stores:
                 if store.name not in held:
                     held[store.name] = await self._held(store, trace)
                 if (entry := next(filter(is_meant, held[store.name][0]), None)) is not None:
-                    return Wanted(entry.content, entry.id, store.name, self.store)
+                    return Wanted(entry.content, entry.id, store.name, self.store), None
         if self.store in held and not held[self.store][1]:  # it cannot be looked up there, so it is taken to be there
-            return Wanted(self.content, self.id, self.store, self.store)
-        return Wanted(self.content, self.id, named=self.store, known=not self.bare)
+            return Wanted(self.content, self.id, self.store, self.store), None
+        return Wanted(self.content, self.id, named=self.store, known=not self.bare), None
 
-    def _meanings(self, foreign: bool = False) -> Iterator[Callable[[Any], bool]]:
+    def _meanings(self, foreign: bool = False) -> Iterator[Meaning]:
         """Yield what tells the entry that is meant from others, the surest first."""
         words = self.content.strip()
-        folded = words.casefold()
-        id = self.content if self.bare else self.id
-
-        def same_id(entry: Any) -> bool:
-            return entry.id is not None and bool(entry.id == id)
-
-        def same_text(entry: Any) -> bool:
-            return bool(entry.content.strip() == words)
-
-        def holds(entry: Any) -> bool:
-            return bool(folded) and folded in entry.content.casefold()
-
         if self.bare:
-            yield from (same_id, same_text, holds)
-            return
-        if id is not None:
-            yield lambda entry: same_id(entry) and same_text(entry)
-        yield same_text
-        if id is not None and not foreign:
-            yield same_id  # its text has changed since
-        if id is None and self.store is None:
-            yield holds
+            yield Meaning(id=self.content)
+        elif self.id is not None:
+            yield Meaning(id=self.id, content=words)
+        yield Meaning(content=words)
+        if not self.bare and self.id is not None and not foreign:
+            yield Meaning(id=self.id)  # its text has changed since
+        if words and (self.bare or (self.id is None and self.store is None)):
+            yield Meaning(where=words)
 
     async def _held(self, store: Any, trace: InjectionTrace) -> tuple[Sequence[Any], bool]:
         """Return entries of the store among which the one that is meant would be, and whether it can be looked up."""

@@ -84,19 +84,36 @@ class Index:
         digits = _add(self._sets(tokens))
         found: list[tuple[int, int]] = []
         if digits:
-            every = 0
-            for digit in digits:
-                every |= digit
-            _collect(digits, len(digits) - 1, every, 0, limit, found)
+            _collect(digits, len(digits) - 1, _any(digits), 0, limit, found)
         order = self._order
         return found if order is None else [(order[rank], score) for rank, score in found]
 
+    def best(self, tokens: Iterable[Hashable], places: Collection[int]) -> tuple[int, int, int] | None:
+        """Return ``(place, score, rank)`` of the best of these documents; None where none has one of the tokens.
+
+        The rank counts from 1 and is the one among all documents: where :meth:`top` would list it.
+        """
+        digits = _add(self._sets(tokens))
+        found: list[tuple[int, int]] = []
+        if digits and places:
+            _collect(digits, len(digits) - 1, _any(digits) & self._bits_of(places), 0, 1, found)
+        if not found:
+            return None
+        rank, score = found[0]
+        better, equal = 0, _any(digits)
+        for level in range(len(digits) - 1, -1, -1):
+            ones = equal & digits[level]
+            if score >> level & 1:
+                equal = ones
+            else:
+                better += ones.bit_count()
+                equal ^= ones
+        better += (equal >> rank + 1).bit_count()
+        return rank if self._order is None else self._order[rank], score, better + 1
+
     def count(self, tokens: Iterable[Hashable]) -> int:
         """Return how many documents have at least one of these tokens."""
-        every = 0
-        for bits in self._sets(tokens):
-            every |= bits
-        return every.bit_count()
+        return _any(self._sets(tokens)).bit_count()
 
     def extended(self, documents: Sequence[Iterable[Hashable]], times: Sequence[str]) -> Index | None:
         """Return an index with more documents at the end; None where their times do not rise after all others."""
@@ -132,6 +149,12 @@ class Index:
         new._order[rank] = _HOLE
         new.documents -= 1
         return new
+
+    def _bits_of(self, places: Collection[int]) -> int:
+        if self._order is None:
+            return _bits(sorted(places))
+        sought = frozenset(places)
+        return _bits([rank for rank, place in enumerate(self._order) if place in sought])
 
     def _rank(self, place: int) -> int:
         return place if self._order is None else self._order.index(place)
@@ -219,6 +242,14 @@ def _bits(ranks: Sequence[int]) -> int:
     for rank in ranks:
         data[rank >> 3] |= _BIT[rank & 7]
     return int.from_bytes(data, "little")
+
+
+def _any(sets: Iterable[int]) -> int:
+    """Return the bits that are in any of the sets."""
+    every = 0
+    for bits in sets:
+        every |= bits
+    return every
 
 
 def _bits_where(documents: Sequence[Container[Any]], what: Any) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..errors import ConfigError
@@ -37,10 +37,16 @@ def folded_where(where: str) -> str:
     return where.casefold()
 
 
-def matching(contents: Contents, folded: str) -> list[int]:
-    """Return the places of the records whose content holds a text, whatever the case."""
-    texts = contents.table.contents[: contents.size]
-    return [place for place, text in enumerate(texts) if folded in text.casefold()]
+def meant(contents: Contents, id: str | None, content: str | None, folded: str) -> Sequence[int]:
+    """Return the places of the records that have an id (None: any) and a content, and hold a text; see best_match."""
+    if id is None and content is None:
+        return contents.places_holding(folded) if folded else range(contents.size)
+    texts = contents.table.contents
+    places: Iterable[int] = range(contents.size) if id is None else contents.places_of_id(id)
+    if content is not None:
+        text = content.strip()
+        places = [place for place in places if text in texts[place] and texts[place].strip() == text]
+    return [place for place in places if folded in texts[place].casefold()]
 
 
 def ordered(contents: Contents, key: SortKey | None, places: Sequence[int] | None) -> Sequence[int]:

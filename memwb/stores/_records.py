@@ -40,6 +40,7 @@ class Contents:
     def __init__(self, table: Table | None = None, size: int = 0, source: bytes | None = None) -> None:
         self.table, self.size, self.source = table or Table(), size, source
         self._sorted: dict[tuple[str, bool], array[int]] = {}
+        self._holding: tuple[str, array[int]] = "", array("I")
 
     @classmethod
     def of(cls, records: Sequence[RawRecord]) -> Contents:
@@ -116,6 +117,15 @@ class Contents:
     def column(self, field: str) -> list[str]:
         """Return the ``content``, ``id`` or ``created_at`` (as text) of each record; the list may go on after them."""
         return {"content": self.table.contents, "id": self.table.ids, "created_at": self.table.times}[field]
+
+    def places_holding(self, folded: str) -> Sequence[int]:
+        """Return the places of the records whose content holds a text that is not empty, whatever the case."""
+        known, places = self._holding  # a screen asks for how many there are, then for some of them
+        if known != folded:
+            texts = self.table.contents[: self.size]
+            places = array("I", [place for place, text in enumerate(texts) if folded in text.casefold()])
+            self._holding = folded, places
+        return places
 
     def sorted_places(self, field: str, descending: bool) -> Sequence[int]:
         """Return the places of all records sorted by a column; what is equal stays in the order of adding."""

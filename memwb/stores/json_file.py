@@ -19,7 +19,7 @@ from ._config import TestMemoryStoreConfig, check_config, checked_path, file_of
 from ._edits import Change, check_content, check_number, found, place_of
 from ._finder import Finder
 from ._items import Sources, TestMemoryAddResult, draft, drafts, known, new_records
-from ._listing import folded_where, matching, ordered, sort_key
+from ._listing import folded_where, meant, ordered, sort_key
 from ._record_file import RecordFile, RecordList, writable
 from ._records import PREFIX, Contents, as_record, damaged
 from ._salvage import Salvage, salvage
@@ -169,6 +169,30 @@ class TestMemoryStore(MemoryStore):
         tokens = self._tokens(query)
         return self._index(self._records.contents(), tokens).count(tokens) if tokens else 0
 
+    async def best_match(
+        self, query: str, *, id: str | None = None, content: str | None = None, where: str = ""
+    ) -> tuple[int, MemoryEntry] | None:
+        """Find an entry among all that :meth:`search` would return without any limit, however deep it lies.
+
+        Args:
+            query: As for :meth:`search`.
+            id: Only an entry with this id.
+            content: Only an entry with this content; blanks around it do not count.
+            where: Only an entry whose content holds this, whatever the case.
+
+        Returns:
+            The best entry that is as asked and its rank, from 1; None where there is none among the matches.
+        """
+        tokens, folded = self._tokens(query), folded_where(where)
+        if not tokens:
+            return None
+        contents = self._records.contents()
+        best = self._index(contents, tokens).best(tokens, meant(contents, id, content, folded))
+        if best is None:
+            return None
+        place, score, rank = best
+        return rank, _entry(self._read(contents, [place])[0], score)
+
     async def add(self, content: str, metadata: Metadata | None = None) -> TestMemoryAddResult:
         """Store a text, unless an entry holds it already (blanks around it do not count).
 
@@ -311,7 +335,7 @@ class TestMemoryStore(MemoryStore):
         """Return how many records there are, or how many hold ``where`` in their content, whatever the case."""
         folded = folded_where(where)
         contents = self._records.contents()
-        return len(matching(contents, folded)) if folded else len(contents)
+        return len(contents.places_holding(folded)) if folded else len(contents)
 
     async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> list[Record]:
         """Return some of the records, in the order of adding or sorted.
@@ -330,7 +354,7 @@ class TestMemoryStore(MemoryStore):
         at_least_one(limit, f"{PREFIX}limit", "limit")
         key, folded = sort_key(sort), folded_where(where)
         contents = self._records.contents()
-        places = ordered(contents, key, matching(contents, folded) if folded else None)
+        places = ordered(contents, key, contents.places_holding(folded) if folded else None)
         return [as_record(record, self.name) for record in self._read(contents, places[offset : offset + limit])]
 
     async def get(self, id: str) -> Record | None:

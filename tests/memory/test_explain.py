@@ -397,6 +397,74 @@ async def test_it_arrived_exactly_if_the_block_holds_it(contents: Any, query: st
     assert (found.rank or limit + 1) > limit or found.arrived
 
 
+class Scanned(TestMemoryStore):
+    """A store with a search of its own, so that all its hits are made to find one."""
+
+    async def search(self, query: str, options: Any = None) -> Any:
+        return await super().search(query, options)
+
+
+TOLD = ["green tea", "tea", "Tea", "milk", "green tea with milk", "the", "tea ", "r2", "R3"]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(TOLD), max_size=9), min_size=1, max_size=3),
+    st.sampled_from([*TOLD, "r0", "r5", "EA", "?", "cocoa"]) | st.tuples(st.integers(0, 2), st.integers(0, 8)),
+    st.sampled_from(["tea", "the green milk", "r2 tea", "?", "cocoa"]),
+    st.integers(1, 4),
+)
+async def test_a_store_that_finds_one_entry_by_itself_explains_as_one_that_gives_all(
+    contents: list[list[str]], target: Any, query: str, limit: int
+) -> None:
+    settings = resolve_injection({"max_entries": limit})
+    found = []
+    for kind in (TestMemoryStore, Scanned):
+        stores: list[Any] = [
+            kind.from_records([{"id": f"r{at}", "content": text} for at, text in enumerate(texts)], name=f"s{number}")
+            for number, texts in enumerate(contents)
+        ]
+        sought = target
+        if isinstance(target, tuple):
+            place, id = target
+            sought = await stores[place].get(f"r{id}") if place < len(stores) else None
+            sought = sought or Record(f"r{id}", "tea", store=f"s{place}")
+        explanation = await decided(MemoryManager(stores), sought, [user(query)], settings)
+        found.append((explanation, explanation._wanted))
+    assert found[0] == found[1]
+
+
+class TestFoundByTheStoreItself:
+    async def test_no_other_hit_is_made(self) -> None:
+        class Counted(TestMemoryStore):
+            read = 0
+
+            async def search(self, query: str, options: Any = None) -> Any:
+                raise AssertionError("it was searched again")
+
+            async def best_match(self, query: str, **meant: Any) -> Any:
+                Counted.read += 1
+                return await super().best_match(query, **meant)
+
+        plain = TestMemoryStore.from_records([f"tea {at}" for at in range(500)], name="home")
+        settings = resolve_injection(True)
+        trace = await MemoryManager([plain]).trace_injection([user("tea")])
+        store = Counted(name="home", persist=False)
+        store._records = plain._records
+        found = await decided(MemoryManager([store]), "tea 7", [user("tea")], settings, trace=trace)
+        assert (found.rank, found.sentence) == (493, "'tea 7' did not arrive: rank 493, limit 5.")
+        assert Counted.read == 2
+
+    async def test_one_that_fails_then_is_known_by_its_hits_in_the_injection(self) -> None:
+        class Failing(TestMemoryStore):
+            async def best_match(self, query: str, **meant: Any) -> Any:
+                raise OSError("gone")
+
+        store = Failing.from_records([f"tea {at}" for at in range(9)], name="home")
+        assert (await why("tea 2", [user("tea")], store)).sentence == (
+            "'tea 2' did not arrive: 'home' did not return it, and when asked for more it raised OSError('gone')."
+        )
+
+
 class TestInTwoSteps:
     """A screen shows what was decided before it tries what would change it."""
 

@@ -27,6 +27,9 @@ def same_as_the_scan(index: Index, found: list[tuple[Any, str]], query: Any) -> 
     assert index.count(query) == len(expected)
     for limit in (1, 3, 10, 101):
         assert index.top(query, limit) == expected[:limit]
+    for among in ({0}, set(range(0, len(found), 3)), set(range(len(found)))):
+        ranked = [(place, score, at) for at, (place, score) in enumerate(expected, 1) if place in among]
+        assert index.best(query, among) == next(iter(ranked), None)
 
 
 @given(documents, words)

@@ -73,6 +73,11 @@ async def test_every_search_equals_a_scan_of_the_file(steps: list[tuple[Any, ...
             found = await store.search(query, {"max_search_results": 4})
             assert [(entry.id, (entry.metadata or {})["_relevanceScore"]) for entry in found] == expected[:4]
             assert await store.count_matches(query) == len(expected)
+            for id in ("foreign 1", expected[-1][0] if expected else ""):
+                best = await store.best_match(query, id=id)
+                ranks = [place for place, (other, _) in enumerate(expected, 1) if other == id]
+                assert ([] if best is None else [best[0]]) == ranks
+                assert best is None or best[1].id == id
 
 
 def write_as_foreign(path: Path, kind: str, record: dict[str, Any]) -> None:

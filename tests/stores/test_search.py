@@ -59,6 +59,31 @@ async def test_the_limit_is_the_calls_else_the_stores_else_ten() -> None:
     assert await store.count_matches("tea") == await limited.count_matches("tea") == 20
 
 
+@pytest.mark.parametrize(
+    ("sought", "found"),
+    [
+        ({}, (1, "3")),
+        ({"id": "1"}, (3, "1")),
+        ({"content": "green tea"}, (2, "2")),
+        ({"content": " green tea\n", "id": "1"}, None),
+        ({"where": "BLACK"}, (4, "0")),
+        ({"where": "black", "id": "1"}, None),
+        ({"where": "coffee"}, None),
+        ({"id": "9"}, None),
+        ({"content": "tea"}, None),
+    ],
+)
+async def test_the_best_match_of_a_kind_is_found_with_its_rank(sought: Any, found: tuple[int, str] | None) -> None:
+    contents = ["black tea with milk", "mint tea", "green tea", "tea and milk", "Coffee?"]
+    records = [{"id": str(at), "content": text} for at, text in enumerate(contents)]
+    store = TestMemoryStore.from_records(records, name="notes")
+    best = await store.best_match("tea and", **sought)
+    assert (None if best is None else (best[0], best[1].id)) == found
+    if best is not None:
+        assert best[1] == (await store.search("tea and"))[best[0] - 1]
+    assert await store.best_match("?!", **sought) is None
+
+
 @pytest.mark.parametrize("limit", [0, -1, True, "5", 2.0])
 async def test_a_limit_that_is_no_count_is_refused(limit: Any) -> None:
     with pytest.raises(ConfigError, match=r"TestMemoryStore: max_search_results is .*at least 1"):
