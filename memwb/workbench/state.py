@@ -174,7 +174,10 @@ class WorkbenchState:
     # -- changing -----------------------------------------------------------------------------------------------
 
     async def set(self, **changes: Any) -> InjectionTrace:
-        """Change settings and return the fresh trace.
+        """Change settings and return the fresh trace: that of the settings as they stand when nothing is pending.
+
+        The newest change wins. So calls that wait at the same time all return one trace, with what each of them changed
+        unless a later one changed it again.
 
         Args:
             **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),

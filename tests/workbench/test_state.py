@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 
@@ -592,3 +593,51 @@ async def test_an_entry_of_a_store_that_tells_no_ids_can_be_expected_by_the_id_t
     assert (state.preview.explanation.target, state.preview.explanation.rank) == ("I like jazz.", 2)
     assert [state.preview.is_wanted(hit) for hit in state.hits] == [False, True]
     assert (await state.why("e2")).target == "I like jazz."
+
+
+async def test_changes_that_are_made_at_once_all_return_the_trace_of_the_settings_as_they_stand():
+    state = bench()
+
+    traces = await asyncio.gather(state.set(max_entries=1), state.set(placement="append"), state.set(max_entries=2))
+    assert {(id(trace), trace.settings.max_entries, trace.settings.placement) for trace in traces} == {
+        (id(state.trace), 2, "append")
+    }
+
+
+def test_changes_from_threads_with_loops_of_their_own_end_with_a_trace_or_a_sentence():
+    state, outcomes = bench(), []
+
+    async def change(first):
+        for number in range(first, first + 5):
+            try:
+                trace = await asyncio.wait_for(state.set(max_entries=number), 20)
+                outcomes.append(type(trace).__name__)
+            except StaleTraceError as error:
+                outcomes.append(type(error).__name__)
+
+    threads = [threading.Thread(target=asyncio.run, args=(change(first),)) for first in (1, 11, 21, 31)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(30)
+
+    assert len(outcomes) == 20
+    assert set(outcomes) <= {"InjectionTrace", "StaleTraceError"}
+    assert asyncio.run(state.set(placement="append")).settings.max_entries in {5, 15, 25, 35}
+
+
+async def test_a_store_that_cancels_the_task_which_asks_it_is_told_and_the_next_change_works():
+    class Cancelling(ListStore):
+        async def search(self, query, options=None):
+            if query == "cancel":
+                asyncio.current_task().cancel()
+                await asyncio.sleep(0)
+            return await super().search(query, options)
+
+    state = WorkbenchState(Cancelling("I like jazz."), "Do I like jazz?", injection={"query": lambda context: "cancel"})
+    await asyncio.wait_for(state.settled(), 5)
+    assert state.failure == "RuntimeError: a store cancelled the call that asked it"
+    with pytest.raises(StaleTraceError, match="a store cancelled the call that asked it"):
+        _ = state.trace
+
+    assert (await state.set(query=None)).injected
