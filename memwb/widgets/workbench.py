@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +22,9 @@ from .view import TreeView
 if TYPE_CHECKING:
     import pandas
 
+    from ..bridge.strands import Recording
     from ..workbench.entries import EntriesState
+    from ..workbench.export import Export
     from .extraction import ExtractionPanel
     from .timeline import TimelinePanel
     from .tools import ToolsPanel
@@ -134,6 +137,43 @@ class Workbench(ipywidgets.VBox):
         result = await changing
         self._drawing.flush()
         return result
+
+    def attach(self, agent: Any) -> Recording:
+        """Record each model call of a live Strands agent from now on, and open it here as it is made.
+
+        The agent goes on as without it. An agent with the SDK's own MemoryManager is recorded too: its stores are then
+        asked once more at each call, so that its input can be compared. What differs is said above the panes.
+
+        Returns:
+            The calls so far: ``before`` and ``after`` the injection, ``trace``, and ``difference``, empty where the
+            model got what the trace shows. ``detach()`` ends it.
+
+        Raises:
+            ConfigError: The agent has no memory, or it is no Strands Agent.
+        """
+        return self.state.live.attach(agent)
+
+    async def open_call(self, call: int) -> InjectionTrace:
+        """Open a recorded call of the attached agent, from 1, and return its trace under the settings here."""
+        return await self.state.live.open(call)
+
+    def export(self, path: str | os.PathLike[str]) -> Export:
+        """Write the settings as a Python module for an agent, and a pytest file that holds the previewed text.
+
+        The module has the settings and the callbacks' source; the test beside it (``test_`` before its name) compares
+        what a model gets from the installed strands-agents with what is shown here, byte for byte. Neither needs memwb.
+        The test holds the messages of the open call and the memories that it found.
+
+        Args:
+            path: Of the module, such as ``"agent_memory.py"``. Folders are made. A file of an earlier export is
+                replaced, any other is not.
+
+        Raises:
+            ConfigError: A callback uses other names of the notebook, which are named, or has no source; or the path is
+                no module's. Nothing is written.
+            StaleTraceError: A change waits for its refresh: ``await wb`` first.
+        """
+        return self.state.export(path)
 
     def query(self, function: _Callback) -> _Callback:
         """Make a function of a cell the query callback; running the cell again replaces it."""
@@ -279,7 +319,7 @@ class Workbench(ipywidgets.VBox):
         preview = self.state.preview
         if preview is not None:
             trace = preview.trace
-            text = json.dumps(trace.messages, ensure_ascii=False, indent=2, default=repr)
+            text = json.dumps(self.state.live.as_sent(trace.messages), ensure_ascii=False, indent=2, default=repr)
             self._low.send({"copy": (trace.text or "") if message["what"] == "block" else text})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,10 @@ class LiveState:
     @property
     def model_input(self) -> list[Message]:
         """The messages of the preview as a model gets them: without the keys that an SDK keeps for itself."""
-        messages = self.bench.trace.messages
+        return self.as_sent(self.bench.trace.messages)
+
+    def as_sent(self, messages: Sequence[Message]) -> list[Message]:
+        """Return messages as a model gets them here: an agent of the SDK replaces an assistant's blank text, too."""
         if self.bench.source.placement is None and self.call is None:
             return [{"role": message["role"], "content": message["content"]} for message in messages]
         from ..bridge.strands import sent

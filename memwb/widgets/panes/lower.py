@@ -42,7 +42,7 @@ def lower(state: WorkbenchState, tab: str = "block") -> Node:
     if tab == "entries":
         return _entries(state, tabs)
     trace = preview.trace
-    content = _block(state, trace) if tab == "block" else _model_input(trace)
+    content = _block(state, trace) if tab == "block" else _model_input(state, trace)
     size = el(
         "span",
         "memwb-push",
@@ -88,9 +88,10 @@ def _links(trace: InjectionTrace, lines: list[str]) -> list[str | None]:
     return [next((key for content, key in named if content in line), None) for line in lines]
 
 
-def _model_input(trace: InjectionTrace) -> list[Node | None]:
-    shown = list(enumerate(trace.messages))[-SHOWN_MESSAGES:]
+def _model_input(state: WorkbenchState, trace: InjectionTrace) -> list[Node | None]:
     last = len(trace.messages) - 1
+    sent = state.live.as_sent(trace.messages[-SHOWN_MESSAGES:])
+    shown = enumerate(sent, last + 1 - len(sent))
     return [earlier(trace.messages), *(_message(message, trace, at, last=at == last) for at, message in shown)]
 
 
