@@ -18,7 +18,7 @@ TIERS = [
     {"ranking"},
     {"memory", "sessions"},
     {"stores", "catalog", "callbacks", "datasets", "conversations"},
-    {"evaluation", "frames", "testing", "bridge"},
+    {"evaluation", "frames", "testing", "bridge", "transfer"},
     {"workbench"},
     {"widgets"},
     {"cli"},
