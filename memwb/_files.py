@@ -15,6 +15,7 @@ import os
 import re
 import stat
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from io import FileIO
@@ -53,6 +54,22 @@ class Written(NamedTuple):
 
 class FileChangedError(Exception):
     """The file that was to be replaced is no longer in the state that the caller has seen."""
+
+
+class Appended(NamedTuple):
+    """What :func:`append` did.
+
+    Attributes:
+        before: The signature of the file before.
+        data: What was added, with the newline that was missing.
+        signature: As for :class:`Written`.
+        sealed: As for :class:`Written`.
+    """
+
+    before: Signature
+    data: bytes
+    signature: Signature
+    sealed: bool
 
 
 UNSEEN: Final = object()
@@ -165,6 +182,79 @@ def replace(
     now = look(target)  # renaming changed the ctime
     untouched = now is not None and now[:4] == written[:4]
     return Written(now if now is not None and untouched else written, sealed and untouched)
+
+
+def append(target: Target, data: bytes, *, durable: bool = False) -> Appended:
+    """Put bytes at the end of a file in one write, on a line of their own; call it under a lock.
+
+    A missing file is made, its folder not. Where the file does not end in a newline, one is put before the bytes. If
+    the write fails or is interrupted, the file is cut back to what it was.
+
+    Raises:
+        OSError: It could not be written.
+    """
+    flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor, new = os.open(target, flags), False
+    except FileNotFoundError:
+        descriptor, new = os.open(target, flags | os.O_CREAT, 0o666), True
+    try:
+        before = signature(_regular(os.fstat(descriptor), target))
+        size = before[2]
+        if size:
+            os.lseek(descriptor, -1, os.SEEK_END)
+            if os.read(descriptor, 1) != b"\n":
+                data = b"\n" + data
+        try:
+            done = os.write(descriptor, data)
+            while done < len(data):  # the system may take less than it is given
+                done += os.write(descriptor, data[done:])
+        except BaseException:
+            with suppress(OSError):
+                os.ftruncate(descriptor, size)
+            raise
+        if durable:
+            _sync(descriptor)
+        return Appended(before, data, *_sealed(descriptor))
+    finally:
+        os.close(descriptor)
+        if new and durable:
+            _sync_folders(os.path.dirname(target), all_above=True)
+
+
+def _sealed(descriptor: int) -> Written:
+    """Date a file that has just been written to a nanosecond before that, see :class:`Written`."""
+    status = os.fstat(descriptor)
+    if os.utime not in os.supports_fd:
+        return Written(signature(status), sealed=False)
+    passed = status.st_mtime_ns - 1
+    os.utime(descriptor, ns=(passed, passed))
+    dated = signature(os.fstat(descriptor))
+    return Written(dated, sealed=dated[3] == passed)
+
+
+def sweep(target: Target) -> None:
+    """Remove the temporary files that killed writers of this file have left; call it under a lock."""
+    folder, name = os.path.split(target)
+    _remove(folder, [entry for entry in os.listdir(folder) if _is_temporary(entry, name)])
+
+
+def turn(target: Target) -> int | None:
+    """Return a number that stays until a holder of the lock calls :func:`mark`; call it under the lock.
+
+    None: it cannot be told whether that has happened.
+    """
+    lock = _held.get(target)
+    return None if lock is None else os.fstat(lock.fileno()).st_mtime_ns
+
+
+def mark(target: Target) -> None:
+    """Let those who hold the lock later know that something is being changed; call it under the lock."""
+    lock = _held.get(target)
+    if lock is not None and os.utime in os.supports_fd:
+        now = max(time.time_ns(), os.fstat(lock.fileno()).st_mtime_ns + 1)
+        with suppress(OSError):  # another user's lock file
+            os.utime(lock.fileno(), ns=(now, now))
 
 
 def _write_new(path: str, parts: Sequence[Part], mode: int, durable: bool) -> None:
@@ -335,10 +425,14 @@ def _clean(target: str, lock: FileIO | None) -> None:
         left = [noted]
     else:
         left = [entry for entry in os.listdir(folder) if _is_temporary(entry, name)]
-    for entry in left:
-        with suppress(OSError):
-            os.unlink(os.path.join(folder, entry))
+    _remove(folder, left)
     _swept.add(target)
+
+
+def _remove(folder: str, names: Sequence[str]) -> None:
+    for name in names:
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, name))
 
 
 def described(error: OSError, message: str, path: Path) -> OSError:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from .memory import Memory
 from .messages import ContextMessage
 from .preview import SummaryEvent, SummaryPreview
-from .stores import InMemoryStore, SQLiteStore
+from .stores import FileStore, InMemoryStore, SQLiteStore
 from .summarize import MemoryStrategy, SummarizeStrategy, SummaryPlan
 from .types import MemoryEntry, MemoryStore, SessionInfo, SupportsReplace, SupportsSessions
 
 __all__ = [
     "ContextMessage",
+    "FileStore",
     "InMemoryStore",
     "Memory",
     "MemoryEntry",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .file import FileStore
 from .in_memory import InMemoryStore
 from .sqlite import SQLiteStore
 
-__all__ = ["InMemoryStore", "SQLiteStore"]
+__all__ = ["FileStore", "InMemoryStore", "SQLiteStore"]

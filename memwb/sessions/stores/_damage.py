@@ -15,13 +15,13 @@ class Telling:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._told: set[Damage] = set()
+        self._told: set[int] = set()
 
-    def tell(self, damage: Damage) -> None:
-        """Warn of it, unless that has been done."""
-        if damage in self._told:
+    def tell(self, damage: Damage, key: object) -> None:
+        """Warn of it, unless that has been done for this key."""
+        if hash(key) in self._told:
             return
-        self._told.add(damage)
+        self._told.add(hash(key))
         place, at, reason = damage
         warnings.warn(f"{self._where}: {place}, {at}: {reason}. It is left out, and left as it is.", stacklevel=2)
 
@@ -45,7 +45,7 @@ class DamagedRows:
         rowid, id, session_id, user_id = row[:4]
         at = f"memory_id {id!r:.60}" if isinstance(id, str) else f"rowid {rowid}"
         self._rows[rowid] = _DamagedRow((session_id, user_id), id, (self._table, at, reason))
-        self._telling.tell(self._rows[rowid].told)
+        self._telling.tell(self._rows[rowid].told, self._rows[rowid])
 
     def listed(self) -> list[Damage]:
         """Return them in the order of the table."""

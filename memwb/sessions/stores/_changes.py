@@ -1,0 +1,213 @@
+"""How the files of sessions are changed: one writer at a time, by lines at the end or by a new file in the place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import orjson
+
+from ... import _files
+from ...errors import DamagedFileError, DuplicateEntryError
+from .._entries import Row
+from ._folder import ENDING, GONE, Folder, listed
+from ._lines import NO_KEY, Key, Lines, line_of
+
+_T = TypeVar("_T")
+
+_TRIES = 50
+"""How often a change begins again because a program that takes no lock changed the file meanwhile."""
+
+
+class Changes:
+    """The one who changes the files of a folder.
+
+    All of it happens under one lock, that of the file ``.memwb`` in the folder. The file itself is there only while
+    several lines are being added: it tells how to take them back if that is cut off.
+    """
+
+    def __init__(self, folder: Folder, *, durable: bool, where: str) -> None:
+        self._folder, self._durable, self._where = folder, durable, where
+        self._notes = _files.Target(os.path.join(folder.path, ".memwb"))
+        self._all_known = False  # whether every id is in folder.ids: so it was when the lock's turn was this one
+        self._turn: int | None = None
+        self._checked_ids = self._swept = False
+
+    def make(self, action: Callable[[], _T]) -> _T:
+        """Change something while no other thread, store or process that uses memwb does; return what the action gives.
+
+        Where a program that takes no lock changes a file meanwhile, the action is done again.
+        """
+
+        def change() -> _T:
+            self._take_back()
+            turn = _files.turn(self._notes)
+            self._all_known = self._all_known and turn is not None and turn == self._turn
+            _files.mark(self._notes)
+            for _ in range(_TRIES):
+                with suppress(_files.FileChangedError):
+                    result = action()
+                    self._turn = _files.turn(self._notes)
+                    return result
+            raise OSError(f"{self._where}: another program, which takes no lock, keeps changing a file")
+
+        if not self._swept:
+            _files.exclusively(self._notes, self._sweep)
+        return _files.exclusively(self._notes, change)
+
+    def finish_what_was_cut_off(self) -> None:
+        """Take back what a killed program has added in part."""
+        if os.path.exists(self._notes):
+            with suppress(PermissionError):  # who may not write reads what is there
+                _files.exclusively(self._notes, self._take_back)
+
+    def refuse_known(self, rows: Sequence[Row], but: str | None = None) -> None:
+        """Raise :class:`DuplicateEntryError` for the first id that is taken, in any file or any ``but`` one."""
+        ids = [row[0] for row in rows]
+        if self._all_known:  # unless a program that takes no lock has added to these very files
+            for key in {(row[1], row[2]) for row in rows}:
+                if path := self._folder.find(key):
+                    self._folder.looked(path)
+        elif self._checked_ids or len(ids) > 1:
+            for path in self._folder.files():
+                self._folder.looked(path)
+            self._all_known = True
+        for id in ids:
+            if self._all_known and self._folder.ids.get(id) in (None, but):
+                continue
+            place = self._folder.locate(id)
+            if place is not None and place.path != but:
+                raise DuplicateEntryError(id, self._where)
+        self._checked_ids = True  # the first time an id is sought in the bytes alone, which is faster
+
+    def path_for(self, key: Key) -> str:
+        """Return the file of a user's session, or the place for a new one, in a folder that is there."""
+        folder = self._folder
+        path = folder.find(key)
+        if path is not None:
+            return path
+        place = folder.made(folder.free_name(folder.path, key[0]))
+        path = os.path.join(place, folder.free_name(place, key[1], ENDING))
+        lines = folder.looked(path)
+        if lines is not None and lines.key not in (NO_KEY, key):
+            cause = f"it holds session {lines.key[0]!r:.60} and user {lines.key[1]!r:.60}, not {key[0]!r:.60}"
+            raise DamagedFileError(path, "", cause, prefix=f"{self._where}: ", advice="Move it to another place.")
+        return path
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add entries whose ids are not taken: all of them or none."""
+        by_file: dict[str, list[Row]] = {}
+        keys: dict[Key, str] = {}
+        for row in rows:
+            key = (row[1], row[2])
+            path = keys.get(key) or keys.setdefault(key, self.path_for(key))
+            by_file.setdefault(path, []).append(row)
+        written = {path: [line_of(row) for row in rows] for path, rows in by_file.items()}
+        if len(rows) > 1:
+            self._write_notes({path: sum(map(len, lines)) for path, lines in written.items()})
+        try:
+            for path, lines in written.items():
+                self._append(path, by_file[path], lines)
+            if len(rows) > 1:
+                os.unlink(self._notes)
+        except BaseException:
+            self._take_back()
+            raise
+
+    def replace(self, path: str, parts: Sequence[bytes | memoryview], over: _files.Signature | None) -> None:
+        """Put other bytes in a file's place.
+
+        Raises:
+            FileChangedError: It is not as ``over`` says.
+        """
+        target = _files.resolve(path)
+        _files.sweep(target)
+        self._folder.taken(path)
+        _files.replace(target, parts, durable=self._durable, over=over)
+        self._folder.forget(path)
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Remove files; those of one folder, with nothing else in it, at one stroke."""
+        folders = {os.path.dirname(path) for path in paths}
+        for folder in folders:
+            here = [path for path in paths if os.path.dirname(path) == folder]
+            others = {entry.path for entry in listed(folder)} - set(here)
+            if len(here) > 1 and not others and not os.path.islink(folder):
+                gone = os.path.join(self._folder.path, GONE + os.urandom(6).hex())
+                os.rename(folder, gone)
+                _clear(gone)
+            else:
+                for path in here:
+                    os.unlink(path)
+                with suppress(OSError):  # not empty
+                    os.rmdir(folder)
+        for path in paths:
+            self._folder.forget(path, gone=True)
+
+    def _append(self, path: str, rows: list[Row], lines: list[bytes]) -> None:
+        folder = self._folder
+        written = _files.append(_files.resolve(path), b"".join(lines), durable=self._durable)
+        known = folder.taken(path, written.before)
+        if known is None and written.before[2] == 0:
+            known = Lines()
+        if known is not None:
+            if len(written.data) > sum(map(len, lines)):
+                lines = [b"\n" + lines[0], *lines[1:]]
+            for row, line in zip(rows, lines, strict=True):
+                known.extend(row, line)
+            folder.put(path, known, _files.Written(written.signature, written.sealed))
+        for row in rows:
+            folder.ids[row[0]] = path
+
+    def _write_notes(self, added: dict[str, int]) -> None:
+        notes = []
+        for path, length in added.items():
+            size = os.path.getsize(path) if os.path.exists(path) else None
+            notes.append([*os.path.relpath(path, self._folder.path).split(os.sep), size, length])
+        _files.replace(self._notes, orjson.dumps(notes))
+
+    def _take_back(self) -> None:
+        """Take back what was added in part, as the notes say."""
+        if not os.path.exists(self._notes):
+            return
+        for path, before, length in self._read_notes():
+            with suppress(FileNotFoundError):
+                size = os.path.getsize(path)
+                if before is None and size <= length:
+                    os.unlink(path)
+                elif before is not None and before < size <= before + length + 1:  # else another program added too
+                    os.truncate(path, before)
+            self._folder.forget(path, gone=True)
+        os.unlink(self._notes)
+        self._all_known = False
+
+    def _read_notes(self) -> list[tuple[str, int | None, int]]:
+        found = _files.read(self._notes)
+        try:
+            notes: Any = orjson.loads(found[0] if found else b"[]")
+            return [
+                (os.path.join(self._folder.path, os.path.basename(session), os.path.basename(user)), size, int(length))
+                for session, user, size, length in notes
+            ]
+        except (ValueError, TypeError) as error:
+            cause = "it is no note of memwb's, whose place this is"
+            raise DamagedFileError(
+                self._notes, "", cause, prefix=f"{self._where}: ", advice="Move it to another place."
+            ) from error
+
+    def _sweep(self) -> None:
+        """Remove the folders that killed programs were removing."""
+        for entry in listed(self._folder.path):
+            if entry.name.startswith(GONE):
+                _clear(entry.path)
+        self._swept = True
+
+
+def _clear(folder: str) -> None:
+    for entry in listed(folder):
+        with suppress(OSError):
+            os.unlink(entry.path)
+    with suppress(OSError):
+        os.rmdir(folder)

@@ -1,0 +1,336 @@
+"""A folder of files of sessions: which file belongs to whom, what is known of each, and where an id is."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from io import FileIO
+from pathlib import Path
+from typing import NamedTuple
+
+from ... import _files
+from ..._collector import without_collector
+from ...errors import DamagedFileError
+from ..types import MemoryEntry
+from . import _lines
+from ._damage import Damage, Telling
+from ._lines import NO_KEY, Key, Lines
+from ._names import encoded, folded, is_safe, names_of, native
+
+ENDING = ".jsonl"
+GONE = ".memwb-gone-"  # the folder of a session that is being removed
+_SETTLED_NS = 2_000_000_000
+"""A file that changed less than this before a look may change again without its times showing it."""
+_AGAIN = 0.003  # seconds after which a last line that was not complete is read again
+_HEAD = 1 << 16
+_TRIES = 5
+
+_folders: weakref.WeakSet[Folder] = weakref.WeakSet()
+
+
+class Place(NamedTuple):
+    """Where an entry is: a line of a file in a certain state."""
+
+    path: str
+    data: bytes
+    signature: _files.Signature
+    begin: int
+    end: int
+
+    @property
+    def entry(self) -> MemoryEntry:
+        """The entry."""
+        return _entry(self.path, self.data, self.begin, self.end)
+
+
+class Folder:
+    """The files ``<session>/<user>.jsonl`` of a store, as a reader sees them; it takes no lock that others know of.
+
+    What has been learned of a file is kept and holds as long as its signature stays. What is being changed is taken
+    out before and put back after, so that an interrupt makes it unknown, but never wrong.
+    """
+
+    def __init__(self, path: Path, where: str) -> None:
+        self.path = str(path)
+        self._lines: dict[str, Lines] = {}
+        self._damage: dict[str, list[Damage]] = {}
+        self._scanned: dict[str, _files.Signature] = {}  # files in which an id was sought without reading the lines
+        self._names: tuple[_files.Signature, set[str], set[str]] | None = None
+        self._telling = Telling(where)
+        self.ids: dict[str, str] = {}  # the file in which each id was seen last
+        self.lock = threading.RLock()
+        _folders.add(self)
+
+    def files(self) -> Iterator[str]:
+        """Give every file."""
+        for folder in listed(self.path):
+            if folder.is_dir() and not folder.name.startswith(GONE):
+                for file in listed(folder.path):
+                    if file.name.endswith(ENDING):
+                        yield file.path
+
+    def find(self, key: Key) -> str | None:
+        """Return the file of a user's session, or None: the one whose entries say so, else one without entries."""
+        unclaimed = None
+        for session_name in names_of(key[0]):
+            for user_name in names_of(key[1]):
+                path = os.path.join(self.path, session_name, user_name + ENDING)
+                holder = self._holder(path)
+                if holder == key:
+                    return path
+                if holder == NO_KEY and unclaimed is None:
+                    unclaimed = path
+        return unclaimed
+
+    def of_session(self, session_id: str) -> list[str]:
+        """Return the files of all users of a session, and those without entries in its folder."""
+        files = [file for name in names_of(session_id) for file in listed(os.path.join(self.path, name))]
+        paths = [file.path for file in files if file.name.endswith(ENDING)]
+        return [path for path in paths if (self._holder(path) or NO_KEY)[0] in (session_id, NO_KEY[0])]
+
+    def free_name(self, folder: str, id: str, ending: str = "") -> str:
+        """Return the name for an id in a folder: that of its own folder, or one for a new file or folder."""
+        names, forms = self._names_in(folder)
+        own = native(id) + ending
+        if own in names and not ending and id[0] != "%":
+            return own
+        if own not in names and is_safe(id) and folded(own) not in forms:
+            return own
+        return encoded(id) + ending
+
+    def made(self, name: str) -> str:
+        """Make the folder of a session, if it is not there, and return its path."""
+        path = os.path.join(self.path, name)
+        names, forms = self._names_in(self.path)
+        if name not in names:
+            os.mkdir(path)
+            names.add(name)
+            forms.add(folded(name))
+            self._names = (_files.signature(os.stat(self.path)), names, forms)
+        return path
+
+    def _names_in(self, folder: str) -> tuple[set[str], set[str]]:
+        """Return the names in a folder and their folded forms; those of the sessions are kept as long as they hold."""
+        is_own = folder == self.path
+        signature = _files.signature(os.stat(folder))
+        if is_own and self._names is not None and self._names[0] == signature:
+            return self._names[1:]
+        names = {entry.name for entry in listed(folder)}
+        forms = set(map(folded, names))
+        if is_own:
+            self._names = (signature, names, forms)
+        return names, forms
+
+    def looked(self, path: str) -> Lines | None:
+        """Return what is in a file now, or None where there is none; it is read only after a change."""
+        with self.lock:
+            known = self._lines.get(path)
+            if known is not None and known.proven and self._look(path) == known.signature:
+                return known
+            loaded = self._load(path)
+            return None if loaded is None else loaded[0]
+
+    def entries(self, path: str) -> list[MemoryEntry]:
+        """Return all entries of a file in order of time."""
+        with self.lock:
+            loaded = self._load(path)
+        if loaded is None:
+            return []
+        lines, data, entries = loaded
+        if entries is None:
+            with without_collector():
+                entries = [_entry(path, data, *span) for span in zip(lines.starts, lines.ends, strict=True)]
+        return entries if lines.in_order else [entries[place] for place in lines.ordered()]
+
+    def damaged_lines(self, path: str) -> tuple[list[bytes], _files.Signature | None]:
+        """Return the lines of a file that cannot be read, and the state that it has; None: there is no file."""
+        with self.lock:
+            loaded = self._load(path)
+        if loaded is None:
+            return [], None
+        lines, data, _ = loaded
+        return [data[begin:end] + b"\n" for _, begin, end, _ in lines.damage], lines.signature
+
+    def some(self, path: str, choose: Callable[[Lines], Sequence[int]]) -> list[MemoryEntry]:
+        """Return some of a file's entries, of which only the lines are read."""
+        for _ in range(_TRIES):  # again when the file is changed meanwhile
+            lines = self.looked(path)
+            if lines is None:
+                return []
+            with suppress(FileNotFoundError), FileIO(path) as file:
+                if _files.signature(os.fstat(file.fileno())) == lines.signature:
+                    spans = [(lines.starts[place], lines.ends[place]) for place in choose(lines)]
+                    return self.read_at(path, file, spans)
+        with self.lock:
+            loaded = self._load(path)
+        if loaded is None:
+            return []
+        return [_entry(path, loaded[1], loaded[0].starts[at], loaded[0].ends[at]) for at in choose(loaded[0])]
+
+    def read_at(self, path: str, file: FileIO, spans: Sequence[tuple[int, int]]) -> list[MemoryEntry]:
+        """Read the entries in these places of an open file; in one step where they follow each other."""
+        if not spans:
+            return []
+        start, end = spans[0][0], spans[-1][1]
+        if 0 < end - start <= 2 * sum(to - begin for begin, to in spans) + 4096:
+            file.seek(start)
+            data = file.read(end - start)
+            return [_entry(path, data, begin - start, to - start) for begin, to in spans]
+        return [entry for span in spans for entry in self.read_at(path, file, [span])]
+
+    def locate(self, id: str, first: Sequence[str] = ()) -> Place | None:
+        """Return where an entry is, or None; it is sought in certain files first."""
+        seen = set()
+        hint = self.ids.get(id)
+        for path in (*([hint] if hint else ()), *first):
+            seen.add(path)
+            if place := self._place(path, id):
+                return place
+        for path in self.files():
+            if path not in seen and (place := self._place(path, id)):
+                return place
+        return None
+
+    def knows(self, path: str) -> bool:
+        """Whether all that is in a file is known, as it is now."""
+        with self.lock:
+            known = self._lines.get(path)
+            return known is not None and known.proven and self._look(path) == known.signature
+
+    def taken(self, path: str, before: _files.Signature | None = None) -> Lines | None:
+        """Take out what is known of a file, in order to change it and, if it was in this state, to put it back."""
+        known = self._lines.pop(path, None)
+        return known if known is not None and known.signature == before else None
+
+    def put(self, path: str, lines: Lines, written: _files.Written) -> None:
+        """Put back what is known of a file."""
+        lines.signature, lines.proven = written.signature, written.sealed
+        self._lines[path] = lines
+
+    def forget(self, path: str, *, gone: bool = False) -> None:
+        """Forget what is known of a file that was changed; its damage is looked up again, unless it is gone."""
+        self._lines.pop(path, None)
+        self._scanned.pop(path, None)
+        if self._damage.pop(path, None) and not gone:
+            self.looked(path)
+
+    def note(self, path: str, found: list[Damage], keys: Sequence[object] = ()) -> None:
+        """Note what is damaged in a file, in the place of what was noted before, and tell of what is new.
+
+        Args:
+            path: The file.
+            found: Its damage.
+            keys: What makes each the same as before, although its line has moved.
+        """
+        if found:
+            self._damage[path] = found
+        else:
+            self._damage.pop(path, None)
+        for one, key in zip(found, keys or found, strict=True):
+            self._telling.tell(one, (path, key))
+
+    def damage(self) -> list[Damage]:
+        """Return what is known to be damaged, by file."""
+        return [one for _, found in sorted(self._damage.items()) for one in found]
+
+    def _holder(self, path: str) -> Key | None:
+        """Return whose entries a file holds; None: there is no file."""
+        known = self._lines.get(path)
+        signature = self._look(path)
+        if signature is None or (known is not None and known.signature == signature):
+            return None if known is None or signature is None else known.key
+        with suppress(FileNotFoundError), FileIO(path) as file:
+            head = file.read(_HEAD)
+            key = _lines.key_of(head[: head.rfind(b"\n") + 1] if len(head) == _HEAD else head)
+            if key != NO_KEY or len(head) < _HEAD:
+                return key
+        lines = self.looked(path)
+        return None if lines is None else lines.key
+
+    def _place(self, path: str, id: str) -> Place | None:
+        with self.lock:
+            known = self._lines.get(path)
+            if known is not None and known.proven and id not in known.ids and self._look(path) == known.signature:
+                return None
+            found = _files.read(path) if self._look(path) else None
+            if found is None:
+                return None
+            data, signature = found
+            if known is None and self._scanned.get(path) != signature:
+                span = _lines.find(data, id)  # once, without reading all lines
+                if not isinstance(span, bool):
+                    self._scanned[path] = signature
+                    return span and Place(path, data, signature, *span)
+            loaded = self._load(path)
+            if loaded is None or id not in loaded[0].ids:
+                return None
+            lines, data, _ = loaded
+            at = lines.ids[id]
+            assert lines.signature is not None
+            return Place(path, data, lines.signature, lines.starts[at], lines.ends[at])
+
+    def _load(self, path: str) -> tuple[Lines, bytes, list[MemoryEntry] | None] | None:
+        """Read a file; return its lines, its bytes and, where all lines had to be read, the entries in their order."""
+        for patience in (True, False):
+            now = time.time_ns()
+            found = _files.read(path) if self._look(path) else None
+            if found is None:
+                self.forget(path, gone=True)
+                return None
+            data, signature = found
+            known = self._lines.get(path)
+            if known is not None and known.proven and known.signature == signature:
+                return known, data, None
+            lines = known if known is not None and known.is_start_of(data) else Lines()
+            whole = lines is not known
+            self._lines.pop(path, None)
+            with without_collector():
+                entries = lines.read(data)
+            cut = lines.damage and lines.damage[-1][2] == len(data)
+            if not (cut and patience):
+                break
+            time.sleep(_AGAIN)  # somebody may be writing that line just now
+        settled = all(now - changed >= _SETTLED_NS for changed in signature[3:])
+        self.put(path, lines, _files.Written(signature, settled))
+        self.ids.update((str(entry.memory_id), path) for entry in entries)
+        damage = [(path, f"line {number}", reason) for number, _, _, reason in lines.damage]
+        texts = [data[begin:end] for _, begin, end, _ in lines.damage]
+        self.note(path, damage, [(text, texts[:at].count(text)) for at, text in enumerate(texts)])
+        return lines, data, entries if whole else None
+
+    @staticmethod
+    def _look(path: str) -> _files.Signature | None:
+        try:
+            return _files.look(path)
+        except NotADirectoryError:  # a file is in the folder's place
+            return None
+
+
+def _entry(path: str, data: bytes, begin: int, end: int) -> MemoryEntry:
+    entry = _lines.entry_at(data, begin, end)
+    if isinstance(entry, MemoryEntry):
+        return entry
+    raise DamagedFileError(path, "", "it was changed by another program while it was being read")
+
+
+def listed(folder: str) -> list[os.DirEntry[str]]:
+    """Return what is in a folder; nothing where it is missing or no folder."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _after_fork_in_child() -> None:
+    """Forget locks that other threads of the parent may hold: those threads do not exist here."""
+    for folder in list(_folders):
+        folder.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,241 @@
+"""A file of sessions as lines of JSON: what is in it, where, and what of it cannot be read."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from array import array
+from collections.abc import Iterator
+from typing import Any, Final
+
+import orjson
+
+from ... import _files, _json
+from .._entries import FIELDS, Row, entry_from
+from ..types import MemoryEntry
+
+Key = tuple[str, str]
+
+BOM: Final = b"\xef\xbb\xbf"
+_NEVER_ESCAPED = re.compile(r"[A-Za-z0-9_.:-]+")  # characters that no writer of JSON gives another form
+NO_KEY: Final[Key] = ("", "")
+
+
+class Lines:
+    """Where the entries of one file are; their texts are not kept.
+
+    A good line is one entry. All of a file's entries are of one user's session, that of the first good line.
+
+    Attributes:
+        key: Session and user, or :data:`NO_KEY` without any good line.
+        ids: The places of the entries, from 0, by id.
+        starts: Where each entry's line starts, in bytes.
+        ends: Where it ends, without the newline.
+        times: Its ``created_at``.
+        in_order: Whether the entries are in order of time.
+        damage: What cannot be read: the line's number from 1, the bytes it lies at, and the reason.
+        size: How many bytes have been read.
+        crc: Their CRC-32.
+        signature: The file's, when it was read.
+        proven: Whether an equal signature proves the file unchanged; else its bytes are compared.
+    """
+
+    def __init__(self) -> None:
+        self.key = NO_KEY
+        self.ids: dict[str, int] = {}
+        self.starts, self.ends, self.times = array("q"), array("q"), array("d")
+        self.in_order = True
+        self.damage: list[tuple[int, int, int, str]] = []
+        self.size = self.crc = self.lines = 0
+        self.signature: _files.Signature | None = None
+        self.proven = True
+        self._order: list[int] = []  # where they are not in order
+        self._open_at = -1  # where a last line without newline starts
+
+    def read(self, data: bytes) -> list[MemoryEntry]:
+        """Read the file, or what has been added to it since; return the entries that are new.
+
+        Args:
+            data: All of the file's bytes. So many as have been read before are the same.
+        """
+        start, size = self.size, len(data)
+        if self._open_at >= 0 and start < size:  # the last line was not complete; now it is
+            start = self._open_at
+            self._take_back(start)
+        entries = []
+        if start == 0 and data.startswith(BOM):
+            start = len(BOM)
+        loads = _json.loads_plain if _json.is_plain(data[start:]) else _json.loads
+        for begin, end in spans(data, start):
+            self.lines += 1
+            entry = _entry_in(data[begin:end], loads)
+            if entry is None:
+                continue
+            reason = entry if isinstance(entry, str) else self._flaw(entry)
+            if reason:
+                self.damage.append((self.lines, begin, end, reason))
+            else:
+                assert isinstance(entry, MemoryEntry)
+                self._put(str(entry.memory_id), begin, end, float(entry.created_at or 0))
+                entries.append(entry)
+        self.crc = zlib.crc32(memoryview(data)[self.size :], self.crc)
+        self.size = size
+        self._open_at = -1 if not size or data.endswith(b"\n") else data.rfind(b"\n") + 1
+        return entries
+
+    def extend(self, row: Row, added: bytes) -> None:
+        """Note a good line that has just been added at the file's end, with the newline that was missing before it."""
+        if self.key == NO_KEY:
+            self.key = (row[1], row[2])
+        begin = self.size + (added[:1] == b"\n")
+        self.lines += 1
+        self._put(row[0], begin, self.size + len(added) - 1, row[6])
+        self.crc = zlib.crc32(added, self.crc)
+        self.size += len(added)
+        self._open_at = -1
+
+    def is_start_of(self, data: bytes) -> bool:
+        """Whether these bytes are those that were read, or begin with them."""
+        return len(data) >= self.size and zlib.crc32(memoryview(data)[: self.size]) == self.crc
+
+    def newest(self, count: int) -> list[int]:
+        """Return the places of the newest entries, in order of time."""
+        places = self.ordered()
+        return list(places[max(0, len(places) - count) :])
+
+    def ordered(self) -> range | list[int]:
+        """Return the places of all entries in order of time; of equal times, in that of the file."""
+        places = range(len(self.starts))
+        if self.in_order:
+            return places
+        if len(self._order) != len(places):
+            self._order = sorted(places, key=self.times.__getitem__)
+        return self._order
+
+    def _put(self, id: str, begin: int, end: int, time: float) -> None:
+        if self.times and time < self.times[-1]:
+            self.in_order = False
+        self.ids[id] = len(self.starts)
+        self.starts.append(begin)
+        self.ends.append(end)
+        self.times.append(time)
+
+    def _flaw(self, entry: MemoryEntry) -> str:
+        key = (entry.session_id, entry.user_id)
+        if self.key == NO_KEY:
+            self.key = key
+        if key != self.key:
+            return f"it is of session {key[0]!r:.60} and user {key[1]!r:.60}, the file of {self.key[0]!r:.60} and " + (
+                f"{self.key[1]!r:.60}"
+            )
+        if entry.memory_id in self.ids:
+            return f"its memory_id {entry.memory_id!r:.60} is that of an earlier line"
+        return ""
+
+    def _take_back(self, start: int) -> None:
+        """Forget the last line, which starts here."""
+        self.lines -= 1
+        if self.damage and self.damage[-1][1] >= start:
+            self.damage.pop()
+        elif self.starts and self.starts[-1] >= start:
+            self._order = []
+            self.ids = {id: place for id, place in self.ids.items() if place < len(self.starts) - 1}
+            for values in (self.starts, self.ends, self.times):
+                values.pop()
+            if not self.starts:
+                self.key = NO_KEY
+
+
+def spans(data: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Give where each line starts and ends; a carriage return belongs to it."""
+    size = len(data)
+    while start < size:
+        end = data.find(b"\n", start)
+        if end < 0:
+            end = size
+        yield start, end
+        start = end + 1
+
+
+def line_of(row: Row, kept: dict[str, Any] | None = None) -> bytes:
+    """Return a row as a line, with its newline; ``kept``: the record it replaces, whose other fields stay."""
+    message = row[5]
+    fields: dict[str, Any] = dict(zip(FIELDS, row, strict=True))
+    if message is not None:
+        fields["message_data"] = orjson.Fragment(message)
+    if kept is None:
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+    try:
+        return orjson.dumps({**kept, **fields}, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # a foreign field holds an integer beyond 64 bits
+        fields["message_data"] = None if message is None else json.loads(message)
+        return json.dumps({**kept, **fields}, ensure_ascii=False).encode() + b"\n"
+
+
+def entry_at(data: bytes, begin: int, end: int) -> MemoryEntry | str | None:
+    """Return the entry in a line, or why it is none, or None for a blank line."""
+    return _entry_in(data[begin:end], _json.loads)
+
+
+def find(data: bytes, id: str) -> tuple[int, int] | bool | None:
+    """Look for the line of an id without reading the others.
+
+    Returns:
+        Where it starts and ends, None if there is none; False if that cannot be told in this way.
+    """
+    if not _NEVER_ESCAPED.fullmatch(id) or b"\\u" in data:
+        return False
+    needle, key, at = b'"%b"' % id.encode(), NO_KEY, -1
+    while (at := data.find(needle, at + 1)) >= 0:
+        begin = data.rfind(b"\n", 0, at) + 1
+        if begin == 0 and data.startswith(BOM):
+            begin = len(BOM)
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        entry = entry_at(data, begin, end)
+        if isinstance(entry, MemoryEntry) and entry.memory_id == id:
+            key = key_of(data) if key == NO_KEY else key
+            if (entry.session_id, entry.user_id) == key:
+                return begin, end
+    return None
+
+
+def key_of(data: bytes) -> Key:
+    """Return session and user of the first good line, or :data:`NO_KEY`."""
+    for begin, end in spans(data, len(BOM) if data.startswith(BOM) else 0):
+        entry = entry_at(data, begin, end)
+        if isinstance(entry, MemoryEntry):
+            return entry.session_id, entry.user_id
+    return NO_KEY
+
+
+def _entry_in(line: bytes, loads: Any) -> MemoryEntry | str | None:
+    try:
+        record = loads(line)
+    except ValueError:
+        if not line.strip():
+            return None
+        try:
+            record = _json.loads(line)
+        except _json.NotJsonError as error:
+            return f"no JSON: {error}"
+    if type(record) is not dict:
+        return f"it is {record!r:.60}, no JSON object"
+    get = record.get
+    created, message = get("created_at"), get("message_data")
+    if message is not None and type(message) is not dict:
+        return f"message_data is {message!r:.60}, no JSON object"
+    updated = get("updated_at")
+    return entry_from(
+        (
+            get("memory_id"),
+            get("session_id"),
+            get("user_id", "default"),
+            get("role", "user"),
+            get("content", ""),
+            message,
+            created,
+            created if updated is None else updated,
+        )
+    )
