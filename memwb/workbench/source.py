@@ -6,12 +6,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
-from ..memory import MemoryManager, Message
+from ..memory import Hit, MemoryManager, Message
 from ..memory.messages import copied
 from ..memory.types import RELEVANCE_SCORE
+
+if TYPE_CHECKING:
+    from ..bridge.strands import Measure
 
 DEMO = ("ikat-demo", "2024-test/11/t4")
 """The data set and the case that a workbench without a source opens on."""
@@ -28,6 +31,7 @@ class Source:
         expected: Ids of entries that should arrive, where the source knows them.
         placement: Where the source's SDK puts the block, None outside of one.
         listings: For a store that cannot list itself: a read-only store over the same entries, by name.
+        measures: How a store tells that an entry matched, by name, where it does so in a way of its own.
         notes: Sentences that the reader should know.
         agent: The live agent, None without one; a trigger predicate may look at it.
         state: A copy of its state, which a trigger predicate sees as well.
@@ -40,10 +44,17 @@ class Source:
     expected: tuple[str, ...] = ()
     placement: Any = None
     listings: dict[str, Any] = field(default_factory=dict)
+    measures: dict[str, Measure] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     agent: Any = None
     state: Any = None
     manager: MemoryManager | None = None
+
+    def measured(self, hit: Hit) -> str:
+        """Say how well a hit matched where its store tells so in a way of its own: ``"distance 0.12"``; else ``""``."""
+        measure = self.measures.get(hit.store)
+        value = measure.of(hit.entry) if measure is not None else None
+        return "" if measure is None or value is None else f"{measure.meaning} {value:g}"
 
 
 def open_source(source: Any = None) -> Source:
@@ -127,6 +138,7 @@ def _stores(stores: list[Any]) -> Source:
     from ..bridge import strands
 
     listings = {}
+    measures = {}
     notes = []
     for store in stores:
         if hasattr(store, "page"):
@@ -140,11 +152,12 @@ def _stores(stores: list[Any]) -> Source:
             )
         measure = strands.measure(store)
         if measure is not None and measure.key != RELEVANCE_SCORE:
+            measures[store.name] = measure
             notes.append(
                 f"store {store.name!r} tells under {measure.key!r}, a {measure.meaning}, "
                 f"{strands.MEANINGS[measure.meaning]}"
             )
-    return Source(stores, listings=listings, notes=tuple(notes))
+    return Source(stores, listings=listings, measures=measures, notes=tuple(notes))
 
 
 def _foreign(source: Any) -> Source:

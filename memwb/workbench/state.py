@@ -22,6 +22,7 @@ from ..memory import (
 from ..memory.explain import explain
 from ..memory.messages import copied, model_calls
 from ..memory.settings import Injection
+from ..memory.wanted import Target
 from .checks import check_stores, checked_call, checked_expected, checked_setting, checked_time_limit, resolved
 from .code import Problem
 from .editor import NAMES, Slot
@@ -269,7 +270,12 @@ class WorkbenchState:
             self.changed()
 
     def look_for(self, target: str | Hit, pause: float = PAUSE) -> None:
-        """Choose the entry that the verdict is about: a text that it holds, its id, or a hit; "" for none."""
+        """Choose the entry that the verdict is about: a text that it holds, its id, or a hit; "" for none.
+
+        Raises:
+            ConfigError: It is none of these; nothing was changed.
+        """
+        Target.of(target)
         if target != self._target:
             self._target = target
             self.changed(pause)
@@ -289,7 +295,9 @@ class WorkbenchState:
         """Open another source; conversation and settings stay."""
         opened = open_source(source)
         check_stores(opened)
-        self.source = replace(self.source, stores=opened.stores, listings=opened.listings, notes=opened.notes)
+        self.source = replace(
+            self.source, stores=opened.stores, listings=opened.listings, notes=opened.notes, measures=opened.measures
+        )
         self.store_names = tuple(store.name for store in self.source.stores)
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
         self._expected, self._target = (), ""  # they were said of the other entries

@@ -119,6 +119,7 @@ async def test_a_knowledge_base_is_searched_as_it_is_and_says_that_it_cannot_be_
     assert client.asked[0]["retrievalQuery"] == {"text": "What do you know?"}
     assert state.trace.text == '<memory>\n<entry source="kb">fact 0</entry>\n</memory>'
     assert [hit.score for hit in state.trace.hits] == [None, None]
+    assert [state.source.measured(hit) for hit in state.trace.hits] == ["score 0.9", "score 0.4"]
     assert state.source.notes[0] == "store 'kb' cannot list its entries: it is seen through its search"
     assert "under '_relevance_score'" in state.source.notes[1]
 
