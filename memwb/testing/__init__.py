@@ -15,6 +15,7 @@ from ._replay import ReplayAgent, ReplayStep
 
 if TYPE_CHECKING:
     from .contracts import MemoryStoreContract
+    from .sessions import SessionStoreContract
 
 __all__ = [
     "FaultyModel",
@@ -27,6 +28,7 @@ __all__ = [
     "ReplayStep",
     "ScriptedModel",
     "SequentialIds",
+    "SessionStoreContract",
     "frozen",
     "sanitize_file",
 ]
@@ -41,12 +43,16 @@ def sanitize_file() -> Path:
     return Path(__file__).with_name("nbval_sanitize.cfg")
 
 
+_CONTRACTS = {"MemoryStoreContract": "contracts", "SessionStoreContract": "sessions"}
+
+
 def __getattr__(name: str) -> Any:
-    if name == "MemoryStoreContract":
+    if name in _CONTRACTS:
+        from importlib import import_module
+
         import pytest
 
-        pytest.register_assert_rewrite(f"{__name__}.contracts")
-        from .contracts import MemoryStoreContract
-
-        return MemoryStoreContract
+        home = f"{__name__}.{_CONTRACTS[name]}"
+        pytest.register_assert_rewrite(home)
+        return getattr(import_module(home), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

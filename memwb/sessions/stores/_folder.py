@@ -172,11 +172,11 @@ class Folder:
         return [_entry(path, loaded[1], loaded[0].starts[at], loaded[0].ends[at]) for at in choose(loaded[0])]
 
     def read_at(self, path: str, file: FileIO, spans: Sequence[tuple[int, int]]) -> list[MemoryEntry]:
-        """Read the entries in these places of an open file; in one step where they follow each other."""
+        """Read the entries in these places of an open file; in one step where they lie near each other."""
         if not spans:
             return []
-        start, end = spans[0][0], spans[-1][1]
-        if 0 < end - start <= 2 * sum(to - begin for begin, to in spans) + 4096:
+        start, end = min(begin for begin, _ in spans), max(to for _, to in spans)
+        if end - start <= 2 * sum(to - begin for begin, to in spans) + 4096:
             file.seek(start)
             data = file.read(end - start)
             return [_entry(path, data, begin - start, to - start) for begin, to in spans]

@@ -323,7 +323,7 @@ class SQLiteStore:
                 connection.executemany(_INSERT, rows)
             return True
 
-        return await self._write(rows, replace)
+        return await self._write(rows, replace, (session_id, user_id))
 
     async def _execute(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         return await self._database.run(lambda connection: connection.execute(statement, values).fetchall())
@@ -331,14 +331,18 @@ class SQLiteStore:
     async def _rows(self, clauses: str, values: Sequence[Any]) -> list[Any]:
         return await self._database.run(lambda connection: _fetched(connection, clauses, values))
 
-    async def _write(self, rows: list[tuple[Any, ...]], action: Action[_T]) -> _T:
+    async def _write(self, rows: list[tuple[Any, ...]], action: Action[_T], replaced: _Key | None = None) -> _T:
+        """Write rows; ``replaced``: the user's session whose ids are free, since its entries go."""
         import sqlite3
 
         try:
             return await self._database.run(action)
         except sqlite3.IntegrityError as error:
             for row in rows:
-                if await self._execute("SELECT 1 FROM session_entries WHERE memory_id = ?", row[:1]):
+                holder = await self._execute(
+                    "SELECT session_id, user_id FROM session_entries WHERE memory_id = ?", row[:1]
+                )
+                if holder and holder[0] != replaced:
                     raise DuplicateEntryError(row[0], self._where) from None
             raise DuplicateEntryError(rows[0][0], self._where) from error  # it was there then, and is gone again
 
