@@ -10,16 +10,40 @@ from types import SimpleNamespace
 import pytest
 
 from memwb.errors import ConfigError, EntryNotFoundError, SummaryError
-from memwb.sessions import ContextMessage, InMemoryStore, Memory, MemoryEntry
+from memwb.sessions import ContextMessage, FileStore, InMemoryStore, Memory, MemoryEntry, SQLiteStore
 from memwb.testing import frozen
 from tests.sessions.fakes import DefinableModel, PlainStore, SmallModel, said, talk
 
 SETTINGS = {"max_messages": 9, "pin_count": 2, "recent_count": 3}
 
 
-@pytest.fixture(params=[InMemoryStore, PlainStore])
-def store(request):
-    return request.param()
+STORES = {
+    "in memory": lambda folder: InMemoryStore(),
+    "SQLite": lambda folder: SQLiteStore(folder / "memory.db"),
+    "files": lambda folder: FileStore(folder / "sessions"),
+}
+
+
+@pytest.fixture(params=[*STORES, "plain"])
+async def store(request, tmp_path):
+    """Any store: memwb's three, and one that follows the documented protocol alone."""
+    store = STORES.get(request.param, lambda folder: PlainStore())(tmp_path)
+    yield store
+    await store.close()
+
+
+@pytest.fixture(params=STORES)
+async def opened(request, tmp_path):
+    """Call it for another object over one memwb store, as another process would have; in memory there is but one."""
+    made = []
+
+    def open():
+        made.append(made[0] if made and request.param == "in memory" else STORES[request.param](tmp_path))
+        return made[-1]
+
+    yield open
+    for store in made:
+        await store.close()
 
 
 # -- messages in and out -------------------------------------------------------------------------------------------
@@ -307,17 +331,17 @@ async def test_b06_what_is_added_while_the_model_answers_is_there_after_the_othe
     ]
 
 
-async def test_b06_what_is_added_between_reading_and_writing_is_there_too():
-    class Interrupted(InMemoryStore):
-        late = 3
+async def test_b06_what_another_program_adds_between_reading_and_writing_is_there_too(opened, monkeypatch):
+    store, other = opened(), opened()
+    replace_session, left = store.replace_session, [0, 1, 2]
 
-        async def replace_session(self, session_id, user_id, entries, expected=None):
-            if self.late:
-                self.late -= 1
-                await self.add(MemoryEntry(session_id, user_id=user_id, content=f"late {self.late}"))
-            return await super().replace_session(session_id, user_id, entries, expected)
+    async def interrupted(session_id, user_id, entries, expected=None):
+        if left:
+            await other.add(MemoryEntry(session_id, user_id=user_id, content=f"late {left.pop()}"))
+        return await replace_session(session_id, user_id, entries, expected)
 
-    memory = Memory(Interrupted(), SmallModel(), **SETTINGS)
+    monkeypatch.setattr(store, "replace_session", interrupted)
+    memory = Memory(store, SmallModel(), **SETTINGS)
     await talk(memory, 10)
     assert [text for text in said(await memory.get_entries("s", "u")) if "late" in text or "summary" in text] == [
         "summary: They talked.",
@@ -339,12 +363,13 @@ async def test_adds_at_once_are_summarised_once():
     ]
 
 
-async def test_b05_a_store_that_fails_to_write_the_summary_keeps_the_session_as_it_was(caplog):
-    class Full(InMemoryStore):
-        async def replace_session(self, *args, **kwargs):
-            raise OSError("disk full")
+async def test_b05_a_store_that_fails_to_write_the_summary_keeps_the_session_as_it_was(opened, monkeypatch, caplog):
+    async def full(*args, **kwargs):
+        raise OSError("disk full")
 
-    memory = Memory(Full(), SmallModel(), **SETTINGS)
+    store = opened()
+    monkeypatch.setattr(store, "replace_session", full)
+    memory = Memory(store, SmallModel(), **SETTINGS)
     await talk(memory, 10)
     assert [entry.content for entry in await memory.get_entries("s", "u")] == [f"m{n}" for n in range(1, 11)]
     assert [(event.outcome, event.text) for event in memory.events] == [("failed", "OSError: disk full")]
@@ -441,11 +466,13 @@ async def test_a_call_that_is_cancelled_leaves_the_session_as_it_was():
     assert said(await memory.get_entries("s", "u"))[2] == "summary: They talked."
 
 
-async def test_b44_what_is_pinned_stays_at_the_next_summary_and_after_the_memory_is_opened_again(store):
-    await talk(Memory(store, SmallModel("First."), **SETTINGS), 10)
-    await talk(Memory(store, SmallModel("Second."), **SETTINGS), 6, start=11)
+async def test_b44_what_is_pinned_stays_at_the_next_summary_and_after_the_memory_is_opened_again(opened):
+    async with Memory(opened(), SmallModel("First."), **SETTINGS) as memory:
+        await talk(memory, 10)
+    async with Memory(opened(), SmallModel("Second."), **SETTINGS) as memory:
+        await talk(memory, 6, start=11)
 
-    assert said(await Memory(store).get_entries("s", "u")) == [
+    assert said(await Memory(opened()).get_entries("s", "u")) == [
         "user: m1",
         "assistant: m2",
         "summary: Second.",
@@ -559,8 +586,8 @@ async def test_undo_brings_the_session_back_as_it_was_with_what_came_after(store
         await again.undo_summary("s", "u")
 
 
-async def test_undo_brings_entries_of_one_moment_back_in_their_order():
-    store = InMemoryStore()
+async def test_undo_brings_entries_of_one_moment_back_in_their_order(opened):
+    store = opened()
     for number in range(12):
         await store.add(MemoryEntry("s", f"e{number}", content=f"m{number}", created_at=1.0, updated_at=1.0))
     before = await store.get_entries("s")
