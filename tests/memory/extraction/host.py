@@ -25,7 +25,7 @@ class Host:
 
     def __init__(self, model: Any = None, **attributes: Any) -> None:
         self.messages: list[Message] = []
-        self.model = model
+        self.model, self.aux_model = model, None
         self.hooks: list[tuple[Callable[[Any], Any], type, float]] = []
         for name, value in attributes.items():
             setattr(self, name, value)

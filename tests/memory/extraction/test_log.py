@@ -69,13 +69,9 @@ async def test_it_prints_what_happened_turn_by_turn_the_same_at_every_run() -> N
 
 async def test_it_says_how_much_it_holds() -> None:
     log = await lively()
-    assert (
-        repr(log)
-        == (
-            "ExtractionLog(28 events: 4 buffered, 5 fired, 1 turnended, 3 asked, 2 failed, 2 answered, 1 unreadable, "
-            "4 flushed, 1 filtered, 1 noted, 1 proposed, 1 saved; 1 unreadable answer kept)"
-        )
-        or len(log) == 26
+    assert repr(log) == (
+        "ExtractionLog(26 events: 4 buffered, 5 fired, 1 turnended, 3 asked, 2 failed, 2 answered, 1 unreadable, "
+        "4 flushed, 1 filtered, 1 noted, 1 proposed, 1 saved; 1 unreadable answer kept)"
     )
     assert repr(ExtractionLog()) == "ExtractionLog(0 events)"
     assert str(ExtractionLog()) == "nothing has happened yet"
