@@ -510,3 +510,22 @@ def test_a_list_of_sessions_is_a_frame() -> None:
     first, last = pd.Timestamp("2026-01-01", tz="UTC"), pd.Timestamp("2026-01-01T00:00:01.5", tz="UTC")
     assert shown.to_dict("records") == [{"session_id": "s", "user_id": "ann", "count": 3, "first": first, "last": last}]
     assert list(sessions_frame([]).columns) == ["session_id", "user_id", "count", "first", "last"]
+
+
+@pytest.mark.parametrize("page", [[1, 2], 5, [MemoryEntry("Tea is green.")], "x"])
+async def test_a_store_that_lists_no_records_is_named(page):
+    class Odd:  # what Listable asks for
+        name = "odd"
+
+        async def count(self, where=""):
+            return 2
+
+        async def page(self, offset, limit, sort=None, where=""):
+            return page
+
+        async def get(self, id):
+            return None
+
+    with pytest.raises(ConfigError, match=r"frame: store 'odd' listed .* must return a list of records") as caught:
+        await frame(Odd())
+    assert caught.value.key == "store"

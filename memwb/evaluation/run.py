@@ -49,6 +49,8 @@ async def evaluate(
         ConfigError: A case, a setting or the stores are not as they should be; nothing was run.
     """
     checked = checked_cases(cases)
+    if isinstance(k, str) or not isinstance(k, Iterable):
+        raise ConfigError(f"evaluate: k must be a list of cut-offs, such as k=(1, 5), not {k!r:.80}.", key="k", value=k)
     cutoffs = tuple(dict.fromkeys(at_least_one(each, f"evaluate: k holds {each!r}, which", "k") for each in k))
     if not cutoffs:
         raise ConfigError("evaluate: k is empty; give at least one cut-off, such as k=(5,).", key="k", value=k)
@@ -126,7 +128,16 @@ def _stores_of(owner: str | None, stores: Any, checked: Sequence[Case]) -> list[
         found = stores(owner)
     else:
         found = stores
-    return [found] if hasattr(found, "search") else list(found)
+    if hasattr(found, "search"):
+        return [found]
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise ConfigError(
+            "evaluate: stores must be a store, a list of stores, a dict owner -> store or a function of the owner, "
+            f"not {found!r:.80}.",
+            key="stores",
+            value=found,
+        )
+    return list(found)
 
 
 def _managers(name: str, arm: Arm, stores: Sequence[Any]) -> list[MemoryManager]:

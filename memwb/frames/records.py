@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -95,7 +96,7 @@ async def frame(store: Any) -> pandas.DataFrame:
             that of :func:`entries_frame`, or a TestMemoryStore or FileMemoryStore of the Strands SDK.
 
     Raises:
-        ConfigError: The store cannot list its entries.
+        ConfigError: The store cannot list its entries, or lists something else.
     """
     from ..bridge import strands
     from ..stores import Listable
@@ -115,11 +116,31 @@ async def frame(store: Any) -> pandas.DataFrame:
             value=store,
         )
     records: list[Record] = []
-    while page := await store.page(len(records), PAGE):
+    while page := _checked_page(await store.page(len(records), PAGE), store):
         records += page
         if len(page) < PAGE:
             break
     return records_frame(records)
+
+
+def _checked_page(page: Any, store: Any) -> Sequence[Record]:
+    """Return what a store listed, else raise :class:`ConfigError`: records, or what has all that they have."""
+    if not isinstance(page, Sequence):
+        found = f"{page!r:.80}"
+    elif set(map(type, page)) <= {Record}:
+        return page
+    else:
+        needed = [field.name for field in fields(Record)]
+        strange = [each for each in page if not all(hasattr(each, name) for name in needed)]
+        if not strange:
+            return page
+        found = f"{strange[0]!r:.80} among its entries"
+    raise ConfigError(
+        f"frame: store {getattr(store, 'name', store)!r} listed {found}; its method page must return a list of "
+        "records, as memwb.catalog.Record has them.",
+        key="store",
+        value=store,
+    )
 
 
 def records_frame(records: Iterable[Record]) -> pandas.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,14 @@ from ..errors import AggregateMemoryError, ConfigError, StoreNotFoundError
 from .checks import checked_stores
 from .extraction.resolve import resolve_extraction
 from .injection import Call, run_injection
+from .messages import check_conversation
 from .search import SearchResult, ask_stores
 from .settings import (
     DEFAULT_MAX_SEARCH_RESULTS,
     Injection,
     at_least_one,
+    checked_options,
+    checked_query,
     refuse_unknown,
     resolve_injection,
 )
@@ -116,10 +119,10 @@ class MemoryManager:
 
         Raises:
             StoreNotFoundError: An unknown store is named; no store was asked.
-            ConfigError: An unknown option, or a ``max_search_results`` below 1.
+            ConfigError: A query that is no text, an unknown option, or a ``max_search_results`` below 1.
         """
-        given: Mapping[str, Any] = options or {}
-        refuse_unknown(given, ("max_search_results", "stores"), "MemoryManager: search")
+        given = checked_options(options, ("max_search_results", "stores"), "MemoryManager: search")
+        checked_query(query, "MemoryManager: search: ")
         limit = given.get("max_search_results")
         if limit is not None:
             at_least_one(limit, "MemoryManager: max_search_results", "max_search_results")
@@ -140,8 +143,7 @@ class MemoryManager:
             ConfigError: A named store is read-only or has no ``add``, or no store is left; nothing was written.
             AggregateMemoryError: Some stores failed; it names them, the others hold the text.
         """
-        given: Mapping[str, Any] = options or {}
-        refuse_unknown(given, ("stores", "metadata"), "MemoryManager: add")
+        given = checked_options(options, ("stores", "metadata"), "MemoryManager: add")
         metadata = given.get("metadata")
         if metadata is not None and not isinstance(metadata, dict):
             raise ConfigError(
@@ -204,8 +206,10 @@ class MemoryManager:
             call: Runs a user's callback, ``await call(callback, context)``; by default it is called directly.
 
         Raises:
-            ConfigError: ``config`` is refused. A failure inside a stage never raises: it is in the trace.
+            ConfigError: ``config`` is refused, or the conversation is no list. A failure inside a stage never raises:
+                it is in the trace.
         """
+        check_conversation(messages)
         trace = await run_injection(
             self._stores,
             messages,
@@ -240,10 +244,11 @@ class MemoryManager:
             call: See there; it also runs the callbacks of the changes that are tried.
 
         Raises:
-            ConfigError: ``config`` is refused.
+            ConfigError: ``config`` is refused, the conversation is no list, or ``target`` is nothing to look for.
         """
         from .explain import explain
 
+        check_conversation(messages)
         return await explain(self, target, messages, self._settings(config), state=state, agent=agent, call=call)
 
     def _settings(self, config: bool | MemoryInjectionConfig | None) -> Injection | None:
@@ -337,15 +342,18 @@ class MemoryManager:
         await self.add(content, {"stores": stores})
 
     def _named(self, names: Sequence[str]) -> list[Any]:
-        if isinstance(names, str):
+        by_name = {store.name: store for store in self._stores}
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            what = f"the text {names!r}; write [{names!r}]" if isinstance(names, str) else f"{names!r:.80}"
             raise ConfigError(
-                f"MemoryManager: stores must be a list of names, not the text {names!r}; write [{names!r}].",
+                f"MemoryManager: stores must be a list of names, not {what}.",
                 key="stores",
                 value=names,
+                allowed=tuple(by_name),
             )
-        by_name = {store.name: store for store in self._stores}
+        names = list(names)
         for name in names:
-            if name not in by_name:
+            if not isinstance(name, str) or name not in by_name:
                 raise StoreNotFoundError(name, by_name)
         return [by_name[name] for name in dict.fromkeys(names)]
 
@@ -379,8 +387,10 @@ class MemoryManager:
 
 
 def _names(stores: Any) -> Any:
-    """Return the names of stores that are given by name or as stores; a text is left for :meth:`_named` to refuse."""
-    return stores if isinstance(stores, str) else [given if isinstance(given, str) else given.name for given in stores]
+    """Return the names of stores that are given by name or as stores; what is none is left for `_named` to refuse."""
+    if isinstance(stores, str) or not isinstance(stores, Iterable):
+        return stores
+    return [given if isinstance(given, str) else getattr(given, "name", given) for given in stores]
 
 
 async def _written(store: Any, content: str, metadata: Any) -> None:
@@ -399,4 +409,10 @@ def _tool_config(value: Any, where: str, keys: tuple[str, ...]) -> Mapping[str, 
             f"MemoryManager: {where} must be True, False or a dict, not {value!r}.", key=where, value=value
         )
     refuse_unknown(value, keys, f"MemoryManager: {where}")
-    return {key: item for key, item in value.items() if item is not None}
+    given = {key: item for key, item in value.items() if item is not None}
+    for key, kind in (("name", str), ("description", str), ("wait_for_writes", bool)):
+        if not isinstance(given.get(key, kind()), kind):
+            what = "a text" if kind is str else "True or False"
+            message = f"MemoryManager: {where} key {key!r} must be {what}, not {given[key]!r:.80}."
+            raise ConfigError(message, key=key, value=given[key])
+    return given

@@ -43,6 +43,17 @@ def check_messages(messages: Sequence[Message]) -> None:
             )
 
 
+def check_conversation(messages: Any) -> None:
+    """Refuse what is no list at all; its messages are looked at by :func:`check_messages`, where they are used."""
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        raise ConfigError(
+            f"messages must be a list of messages, such as [{{'role': 'user', 'content': [{{'text': 'hello'}}]}}], "
+            f"not {messages!r:.80}",
+            key="messages",
+            value=messages,
+        )
+
+
 def is_user_turn(messages: Sequence[Message]) -> bool:
     """Whether the last message is a user's own words: role ``user`` and no tool result in it."""
     return bool(messages) and messages[-1]["role"] == "user" and not has_tool_result(messages[-1])

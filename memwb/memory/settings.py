@@ -102,6 +102,29 @@ def refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], where: str)
             )
 
 
+def checked_options(given: Any, known: tuple[str, ...], where: str) -> Mapping[str, Any]:
+    """Return the options of a call, which may be left out, else raise :class:`ConfigError`: they are a dict."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        keys = " and ".join(map(repr, known))
+        raise ConfigError(
+            f"{where}: options must be a dict (it may have {keys}) or None, not {given!r:.80}.",
+            key="options",
+            value=given,
+            allowed=known,
+        )
+    refuse_unknown(given, known, where)
+    return given
+
+
+def checked_query(query: Any, where: str) -> str:
+    """Return what is searched for, else raise :class:`ConfigError`: it is a text."""
+    if not isinstance(query, str):
+        raise ConfigError(f"{where}query must be a text, not {query!r:.80}.", key="query", value=query)
+    return query
+
+
 def at_least_one(value: Any, what: str, key: str) -> int:
     """Return an int of at least 1 that a list can count to, else raise :class:`ConfigError` (bool is no int here)."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:

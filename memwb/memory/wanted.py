@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._text import quoted
+from ..errors import ConfigError
 from .deeper import DEEP_LIMIT, Depths, HasStores, Meaning, failed_stores, matching
 from .search import ask_stores, is_the_stores_own
 from .trace import Hit, InjectionTrace
@@ -65,12 +66,23 @@ class Target:
 
     @classmethod
     def of(cls, given: Any) -> Target:
-        """Read a hit, an entry, a record or a text; whatever has a ``content`` is one of the former."""
+        """Read a hit, an entry, a record or a text; whatever has a ``content`` is one of the former.
+
+        Raises:
+            ConfigError: It is none of these.
+        """
         if isinstance(given, str):
             return cls(given, bare=True)
+        if not hasattr(given, "content"):
+            raise ConfigError(
+                f"why: target must be an entry (a hit, an entry or a record), its id, or a text that it holds, "
+                f"not {given!r:.80}.",
+                key="target",
+                value=given,
+            )
         names = (getattr(given, "store_name", None), getattr(given, "store", None))
         store = next((name for name in names if isinstance(name, str)), None)
-        content = getattr(given, "content", given)
+        content = given.content
         return cls(content if isinstance(content, str) else str(content), getattr(given, "id", None), store)
 
     def arrived(self, trace: InjectionTrace) -> Wanted | None:

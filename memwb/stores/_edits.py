@@ -43,6 +43,12 @@ def check_number(number: Any) -> int | None:
     return number - 1
 
 
+def checked_id(id: Any) -> None:
+    """Raise :class:`ConfigError` where what is given as an id is no text."""
+    if not isinstance(id, str):
+        raise ConfigError(f"{PREFIX}id must be a text, not {type(id).__name__} {id!r:.80}.", key="id", value=id)
+
+
 def place_of(contents: Contents, id: str, number: int | None, where: str) -> int | None:
     """Return the place of the record with this id, or None.
 
@@ -55,8 +61,7 @@ def place_of(contents: Contents, id: str, number: int | None, where: str) -> int
     Raises:
         ConfigError: Several records have the id, and ``number`` does not say which is meant.
     """
-    if not isinstance(id, str):
-        raise ConfigError(f"{PREFIX}id must be a text, not {type(id).__name__} {id!r:.80}.", key="id", value=id)
+    checked_id(id)
     places = contents.places_of_id(id)
     if number is None and len(places) < 2:
         return places[0] if places else None

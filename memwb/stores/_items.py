@@ -96,7 +96,7 @@ def draft(content: Any, metadata: Any = None, id: Any = None, time: Any = None, 
 
 def drafts(items: Iterable[Any]) -> list[RawRecord]:
     """Check the items of a bulk write; errors count them from 1."""
-    if isinstance(items, str | bytes | Mapping):
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise ConfigError(
             f"{PREFIX}items must be a list of texts or dicts, not {items!r:.80}.", key="items", value=items
         )

@@ -12,11 +12,11 @@ from .._collector import without_collector
 from .._json import NotJsonError
 from ..catalog import Record
 from ..errors import ConfigError
-from ..memory.settings import at_least_one, refuse_unknown
+from ..memory.settings import at_least_one, checked_options, checked_query
 from ..memory.types import RELEVANCE_SCORE, MemoryEntry, MemoryStore, Metadata, SearchOptions, identified
 from ..ranking import Index, Tokenizer, tokenize
 from ._config import TestMemoryStoreConfig, check_config, checked_path, file_of
-from ._edits import Change, check_content, check_number, found, place_of
+from ._edits import Change, check_content, check_number, checked_id, found, place_of
 from ._finder import Finder
 from ._items import Sources, TestMemoryAddResult, draft, drafts, known, new_records
 from ._listing import folded_where, meant, ordered, sort_key
@@ -358,23 +358,24 @@ class TestMemoryStore(MemoryStore):
         return [as_record(record, self.name) for record in self._read(contents, places[offset : offset + limit])]
 
     async def get(self, id: str) -> Record | None:
-        """Return the record with this id, the first one where several have it, or None."""
+        """Return the record with this id, the first one where several have it, or None.
+
+        Raises:
+            ConfigError: The id is no text.
+        """
+        checked_id(id)
         contents = self._records.contents()
         place = contents.place_of_id(id)
         return None if place is None else as_record(self._read(contents, [place])[0], self.name)
 
     def _limit(self, options: SearchOptions | None) -> int:
-        given = options or {}
-        refuse_unknown(given, ("max_search_results",), f"{PREFIX}search")
-        limit = given.get("max_search_results")
+        limit = checked_options(options, ("max_search_results",), f"{PREFIX}search").get("max_search_results")
         if limit is not None:
             at_least_one(limit, f"{PREFIX}max_search_results", "max_search_results")
         return limit or self.max_search_results or DEFAULT_MAX_SEARCH_RESULTS
 
     def _tokens(self, query: str) -> set[str]:
-        if not isinstance(query, str):
-            raise ConfigError(f"{PREFIX}query must be a text, not {query!r:.80}.", key="query", value=query)
-        return set(self.tokenizer(query))
+        return set(self.tokenizer(checked_query(query, PREFIX)))
 
     def _index(self, contents: Contents, tokens: set[str]) -> Index:
         finder = contents.table.finder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import Record, SessionCatalog, is_session_store, metadata_of
 from ..errors import ConfigError
-from ..memory.settings import at_least_one, refuse_unknown
+from ..memory.settings import at_least_one, checked_options
 from ..memory.types import RELEVANCE_SCORE, MemoryEntry, SearchOptions, identified
 from ..ranking import Index, Tokenizer, tokenize
 
@@ -89,9 +89,7 @@ class SessionSearch:
         Raises:
             ConfigError: An unknown option, a bad limit, or a query that is no text.
         """
-        given = options or {}
-        refuse_unknown(given, ("max_search_results",), f"{PREFIX}search")
-        limit = given.get("max_search_results")
+        limit = checked_options(options, ("max_search_results",), f"{PREFIX}search").get("max_search_results")
         if limit is not None:
             at_least_one(limit, f"{PREFIX}max_search_results", "max_search_results")
         tokens = self._tokens(query)

@@ -296,7 +296,12 @@ class WorkbenchState:
         opened = open_source(source)
         check_stores(opened)
         self.source = replace(
-            self.source, stores=opened.stores, listings=opened.listings, notes=opened.notes, measures=opened.measures
+            self.source,
+            stores=opened.stores,
+            listings=opened.listings,
+            notes=opened.notes,
+            measures=opened.measures,
+            sessions=opened.sessions,
         )
         self.store_names = tuple(store.name for store in self.source.stores)
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
