@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..catalog import is_session_store
 from ..errors import ConfigError
 from ..memory import Hit, MemoryManager, Message
 from ..memory.messages import copied
 from ..memory.types import RELEVANCE_SCORE
+from ..sessions import Memory
+from .paths import open_path
 
 if TYPE_CHECKING:
     from ..bridge.strands import Measure
@@ -36,6 +39,7 @@ class Source:
         agent: The live agent, None without one; a trigger predicate may look at it.
         state: A copy of its state, which a trigger predicate sees as well.
         manager: The memwb manager that was opened, or that the agent has; None for any other source.
+        sessions: The store of sessions that was opened, or the Memory over it; None for any other source.
     """
 
     stores: list[Any]
@@ -49,6 +53,7 @@ class Source:
     agent: Any = None
     state: Any = None
     manager: MemoryManager | None = None
+    sessions: Any = None
 
     def measured(self, hit: Hit) -> str:
         """Say how well a hit matched where its store tells so in a way of its own: ``"distance 0.12"``; else ``""``."""
@@ -62,7 +67,8 @@ def open_source(source: Any = None) -> Source:
 
     Args:
         source: A Strands Agent, a Strands or memwb MemoryManager, a store, a list of stores, the path of a
-            TestMemoryStore file, a DataFrame with a column ``content``, a list of texts, or None for the demo.
+            TestMemoryStore file, a store of sessions or the path of its folder or database, a DataFrame with a column
+            ``content``, a list of texts, or None for the demo.
 
     Raises:
         ConfigError: It is none of these.
@@ -74,7 +80,9 @@ def open_source(source: Any = None) -> Source:
         opened.injection, opened.manager = source.injection or False, source
         return opened
     if isinstance(source, str | os.PathLike):
-        return Source([_file_store(Path(source))])
+        return _path_source(Path(source))
+    if is_session_store(source) or isinstance(source, Memory):
+        return _sessions_source(source)
     if hasattr(source, "columns") and hasattr(source, "iloc"):
         return Source([_frame_store(source)])
     if isinstance(source, Sequence):
@@ -91,17 +99,17 @@ def _demo() -> Source:
     return Source([data.store(case.owner)], messages=copied(list(case.messages)), expected=tuple(case.expected))
 
 
-def _file_store(path: Path) -> Any:
-    from ..stores import TestMemoryStore
+def _path_source(path: Path) -> Source:
+    store = open_path(path)
+    return _sessions_source(store, path.stem) if is_session_store(store) else Source([store])
 
-    path = path.expanduser()
-    if path.is_dir() or path.suffix in (".db", ".sqlite", ".jsonl"):
-        raise ConfigError(
-            f"Workbench: {str(path)!r} is no TestMemoryStore file. Give the path of its .json file.",
-            key="source",
-            value=str(path),
-        )
-    return TestMemoryStore(name=path.stem or "memory", path=str(path))
+
+def _sessions_source(store: Any, name: str = "sessions") -> Source:
+    """Return a store of sessions, or a Memory, as what was said in it: searched like any other store."""
+    from ..stores import SessionSearch
+
+    held = store.store if isinstance(store, Memory) else store
+    return Source([SessionSearch(held, name=name or "sessions")], sessions=store)
 
 
 def _frame_store(frame: Any) -> Any:
@@ -175,7 +183,8 @@ def _foreign(source: Any) -> Source:
         return opened
     raise ConfigError(
         f"Workbench: cannot open {type(source).__name__} {source!r:.80}. Give an agent, a memory manager, a store or a "
-        "list of stores, the path of a store's file, a DataFrame with a column 'content', or a list of texts.",
+        "list of stores, the path of a store's file or of a database or folder of sessions, a DataFrame with a column "
+        "'content', or a list of texts.",
         key="source",
         value=source,
     )

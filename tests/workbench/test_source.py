@@ -71,12 +71,6 @@ async def test_opening_a_path_makes_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["memory.db", "memory.sqlite", "s1.jsonl", ""])
-def test_a_folder_or_database_of_session_memory_is_refused_for_now(name, tmp_path):
-    with pytest.raises(ConfigError, match=r"is no TestMemoryStore file. Give the path of its .json file."):
-        open_source(tmp_path / name)
-
-
 def test_a_store_and_a_list_of_stores_open_as_they_are():
     home, work = ListStore(name="home"), ListStore(name="work")
 

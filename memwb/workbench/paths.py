@@ -1,0 +1,88 @@
+"""What lies at a path: memories in a file, or sessions in a database or folder; told by looking, not by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+from ..sessions import FileStore, SQLiteStore
+
+_SQLITE = b"SQLite format 3\0"
+_DATABASES = (".db", ".sqlite", ".sqlite3")
+_TABLE = "session_entries"
+
+
+def open_path(path: Path) -> Any:
+    """Return the store for a path: a TestMemoryStore for a file, an SQLiteStore or a FileStore for sessions.
+
+    Nothing is changed, and of a file of memories nothing is read yet; it need not exist.
+
+    Raises:
+        ConfigError: There is something else, or no such database.
+    """
+    path = path.expanduser()
+    if path.is_dir():
+        return _folder(path)
+    if _is_database(path):
+        _check_table(path)
+        return SQLiteStore(path)
+    if path.suffix in _DATABASES and not _has_bytes(path):
+        raise _refused(
+            path, "is empty" if path.exists() else "does not exist", "give the path of a database of sessions"
+        )
+    if path.suffix == ".jsonl":
+        raise _refused(
+            path,
+            "is a JSONL file",
+            "give the folder of sessions that it lies in, or as a conversation: Workbench(..., messages=Path(...))",
+        )
+    from ..stores import TestMemoryStore
+
+    return TestMemoryStore(name=path.stem or "memory", path=str(path))
+
+
+def _folder(path: Path) -> FileStore:
+    if any(path.glob("*/*.jsonl")):
+        return FileStore(path)
+    inside = sorted(each.name for each in path.iterdir() if not each.name.startswith("."))
+    if not inside:
+        return FileStore(path)
+    if any(path.glob("agents/agent_*")):
+        raise _refused(path, "is a session of the Strands SDK", "open it by Workbench(..., messages=Path(...))")
+    shown = ", ".join(map(repr, inside[:5])) + (f" and {len(inside) - 5:,} more" if len(inside) > 5 else "")
+    raise _refused(
+        path,
+        f"is a folder without sessions (<session>/<user>.jsonl); it holds {shown}",
+        "give a folder or a database of sessions, or the path of a file of memories",
+    )
+
+
+def _has_bytes(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+def _check_table(path: Path) -> None:
+    """Refuse a database that holds something else: opening it as a store would make the table there."""
+    import sqlite3
+    from contextlib import closing
+
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    except sqlite3.Error:  # locked or damaged: the store says so when it is read
+        return
+    if _TABLE not in tables:
+        held = ", ".join(map(repr, tables[:5])) or "no table"
+        raise _refused(path, f"is a database without sessions (the table {_TABLE}); it holds {held}", "give another")
+
+
+def _refused(path: Path, fault: str, advice: str) -> ConfigError:
+    return ConfigError(f"Workbench: {str(path)!r} {fault}; {advice}.", key="source", value=str(path))
