@@ -11,10 +11,10 @@ import ipywidgets
 from ..memory.extraction.model_extractor import DEFAULT_SYSTEM_PROMPT
 from ..workbench.extraction import ExtractionState
 
-_OWN = "as the stores say"
-_EVERY = ((_OWN, None), ("every turn", 1), ("every 2 turns", 2), ("every 3 turns", 3), ("every 5 turns", 5))
+_OWN = ("as the stores say", "own")  # a Dropdown takes None for no choice at all
+_EVERY = (_OWN, ("every turn", 1), ("every 2 turns", 2), ("every 3 turns", 3), ("every 5 turns", 5))
 _EXCLUDE = (
-    (_OWN, None),
+    _OWN,
     ("drop tools", ("toolUse", "toolResult")),
     ("drop nothing", ()),
     ("words alone", ("toolUse", "toolResult", "image", "document", "video", "reasoningContent", "guardContent")),
@@ -73,7 +73,7 @@ class ExtractionControls:
         self._drawing = threading.get_ident()
         try:
             for name, choice in self._choices.items():
-                value, options = getattr(self._state.settings, name), _CHOICES[name][1]
+                value, options = _shown(getattr(self._state.settings, name)), _CHOICES[name][1]
                 if value not in [each for _, each in options]:
                     told = f"every {value} turns" if name == "every" else f"drop {', '.join(value)}"
                     options = (*options, (told, value))
@@ -98,7 +98,7 @@ class ExtractionControls:
 
     def _chosen(self, name: str, value: Any) -> None:
         if self._drawing != threading.get_ident():
-            self._state.spawn(lambda: self._state.set(**{name: value}))
+            self._state.spawn(lambda: self._state.set(**{name: None if value == _OWN[1] else value}))
 
     def _toggle(self, _button: Any) -> None:
         async def toggle() -> None:
@@ -119,6 +119,10 @@ class ExtractionControls:
 
     async def _compare(self) -> None:
         await self._state.compare(*(box.value for box in self._pair))
+
+
+def _shown(setting: Any) -> Any:
+    return _OWN[1] if setting is None else setting
 
 
 def _box(label: str) -> ipywidgets.Textarea:

@@ -111,7 +111,7 @@ def lines_of(events: Iterable[Event], stores: Sequence[str]) -> list[Line]:
         if isinstance(event, Buffered):
             lines.append(Line(event.number, {store: Mark("waiting") for store in stores}))
         elif isinstance(event, Filtered):
-            _mark(lines, event.store, [event.number], without=event.kinds)
+            _mark(lines, event.store, [event.number], "dropped" if event.whole else None, without=event.kinds)
         elif isinstance(event, Fired):
             _mark(lines, event.store, event.pending, "saving")
         elif isinstance(event, Saved):
@@ -131,8 +131,8 @@ def _mark(
 ) -> None:
     for number in numbers:
         before = lines[number].marks.get(store) if number < len(lines) else None
-        if before is None or (state in ("saved", "dropped") and before.state == "unread"):
-            continue  # what is unread has passed the mark, which the screen says already
+        if before is None or (before.state == "dropped" and state != "saved"):
+            continue
         lines[number].marks[store] = Mark(state or before.state, without or before.without)
 
 
@@ -140,7 +140,9 @@ def _happening(event: Event) -> Happening | None:
     if isinstance(event, TurnEnded):
         return Happening(f"turn {event.turn} ended")
     if isinstance(event, Fired):
-        return Happening(f"{event.store}: {event.trigger} asks for {numbers_told(event.pending)}")
+        return (
+            Happening(f"{event.store}: {event.trigger} reads {numbers_told(event.pending)}") if event.pending else None
+        )
     if isinstance(event, Skipped):
         return Happening(f"{event.store}: {event.reason}", bad=True)
     if isinstance(event, Saved):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
@@ -13,6 +12,7 @@ from .parts import FOLDED_CHARACTERS, block_text, cropped, head
 
 if TYPE_CHECKING:
     from ...memory import Message
+    from ...memory.extraction.batches import ExtractionStatus
     from ...workbench.extraction import ExtractionState
     from ...workbench.extraction_view import Line, Mark
 
@@ -33,19 +33,17 @@ _MARKS = {
 
 def extraction_top(state: ExtractionState) -> Node:
     """Return how things stand, the buttons, and where is written."""
-    busy = bool(state.busy)
-    over = state.done or bool(busy)
     sentence = el("span", "memwb-sentence", state.sentence, role="status", aria_live="polite")
     return el(
         "div",
-        "",
+        "memwb-pending" if state.busy else "",
         el(
             "div",
             "memwb-verdict",
             sentence,
-            _button("Step", "step", off=over, title="the next message joins"),
-            _button("Run", "run", off=over, title="on to the end, or to facts that wait for you"),
-            _button("Flush", "flush", off=busy, title="save what is left, as a program must at its end"),
+            _button("Step", "step", title="the next message joins"),
+            _button("Run", "run", title="on to the end, or to facts that wait for you"),
+            _button("Flush", "flush", title="save what is left, as a program must at its end"),
             _button("Start over", "restart", title="the conversation from its beginning, on new copies"),
         ),
         el("div", "memwb-banner", f"That could not be done: {state.refused}", role="alert") if state.refused else None,
@@ -54,8 +52,8 @@ def extraction_top(state: ExtractionState) -> Node:
     )
 
 
-def _button(text: str, do: str, *, off: bool = False, title: str | None = None) -> Node:
-    return el("button", "", text, action={"do": do}, title=title, disabled="disabled" if off else None, data_key=do)
+def _button(text: str, do: str, title: str) -> Node:
+    return el("button", "", text, action={"do": do}, title=title, data_key=do)
 
 
 def _where(state: ExtractionState) -> list[Node]:
@@ -79,12 +77,12 @@ def extraction_timeline(state: ExtractionState) -> Node:
     last = len(lines) - 1
     end = min(len(messages), max(last + 1 + _AHEAD, SHOWN))
     first = max(0, end - SHOWN)
-    rows = [_message(messages[at], at, lines.get(at), now=at == last) for at in range(first, end)]
-    legend = el("span", "memwb-push", " ".join(f"{sign} {words}" for sign, _, words in list(_MARKS.values())[:4]))
+    held = {fact.store for fact in state.waiting}
+    rows = [_message(messages[at], at, lines.get(at), held, now=at == last) for at in range(first, end)]
     return el(
         "div",
         "memwb-frame",
-        head("Conversation", legend),
+        head("Conversation", el("span", "memwb-push", f"{state.position} of {counted(len(messages), 'message')}")),
         el(
             "div",
             "memwb-scroll",
@@ -99,9 +97,9 @@ def extraction_timeline(state: ExtractionState) -> Node:
     )
 
 
-def _message(message: Message, at: int, line: Line | None, *, now: bool) -> Node:
+def _message(message: Message, at: int, line: Line | None, held: set[str], *, now: bool) -> Node:
     role = "tool result" if has_tool_result(message) else message["role"]
-    marks = el("span", "memwb-marks", *_marks(line)) if line is not None else None
+    marks = el("span", "memwb-marks", *_marks(line, held)) if line is not None else None
     after = [
         el("div", "memwb-after memwb-bad" if happening.bad else "memwb-after", shortened(happening.text, 240))
         for happening in (line.after if line is not None else ())
@@ -118,15 +116,17 @@ def _message(message: Message, at: int, line: Line | None, *, now: bool) -> Node
     )
 
 
-def _marks(line: Line | None) -> list[Node]:
-    marks = line.marks if line is not None else {}
-    return [_chip(store, mark, name=len(marks) > 1) for store, mark in marks.items()]
+def _marks(line: Line, held: set[str]) -> list[Node]:
+    several = len(line.marks) > 1
+    return [_chip(store, mark, named=several, held=store in held) for store, mark in line.marks.items()]
 
 
-def _chip(store: str, mark: Mark, *, name: bool) -> Node:
+def _chip(store: str, mark: Mark, *, named: bool, held: bool) -> Node:
     sign, kind, words = _MARKS[mark.state]
+    if held and mark.state == "saving":
+        words = "facts wait for you"
     without = f", without {', '.join(mark.without)}" if mark.without and mark.state != "dropped" else ""
-    told = f"{store}: {words}{without}" if name else f"{words}{without}"
+    told = f"{store}: {words}{without}" if named else f"{words}{without}"
     return el("span", f"memwb-chip {kind}", f"{sign} {shortened(told, 60)}", title=f"{store}: {words}{without}")
 
 
@@ -169,7 +169,7 @@ def extraction_stores(state: ExtractionState) -> Node:
                 el("td", "memwb-number", f"{tally.written:,}"),
                 el("td", "memwb-number", f"{tally.known:,}"),
                 el("td", "memwb-number", failing if status.failures else "0"),
-                el("td", "", shortened(_left(status.pending, status.unwritten), 90)),
+                el("td", "", shortened(_left(status), 90)),
                 data_key=f"store {status.store}",
             )
         )
@@ -183,7 +183,8 @@ def extraction_stores(state: ExtractionState) -> Node:
     return el("div", "memwb-frame", head("Stores"), inside)
 
 
-def _left(pending: Sequence[int], unwritten: Sequence[str]) -> str:
-    if unwritten:
-        return f"{counted(len(unwritten), 'fact')} whose write failed, without asking again"
-    return numbers_told(pending) if pending else "nothing"
+def _left(status: ExtractionStatus) -> str:
+    """Say what a flush would still save; facts that wait for a decision are part of a save that is under way."""
+    if status.unwritten and not status.saving:
+        return f"{counted(len(status.unwritten), 'fact')} whose write failed, without asking again"
+    return numbers_told(status.pending) if status.pending else "nothing"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...workbench.extraction_view import Exchange
     from ...workbench.facts import Fact
 
-TABS = {"facts": "Facts", "model": "Asked and answered", "log": "Log", "compare": "Two prompts"}
+TABS = {"facts": "Facts", "model": "Model", "log": "Log", "compare": "Two prompts"}
 
 _SHOWN_FACTS = 300
 _SHOWN_EXCHANGES = 60

@@ -62,11 +62,18 @@ function reusable(child, at, keyed) {
   return old && old.localName === child.t && old.dataset.key === key ? old : null;
 }
 
-// An element that moved within its parent has lost the focus.
+const reachable = (root) => [...root.querySelectorAll("button:enabled, input:enabled, summary, [tabindex='0']")];
+
+// An element that moved within its parent has lost the focus. What took the place of one that is gone gets it, so that
+// who decides on one row after another by the keyboard stays among them.
 function keepFocus(root, draw) {
   const focused = root.contains(document.activeElement) ? document.activeElement : null;
+  const place = focused ? reachable(root).indexOf(focused) : -1;
   draw();
-  if (focused && focused !== document.activeElement && root.contains(focused)) focused.focus({ preventScroll: true });
+  if (!focused || focused === document.activeElement) return;
+  const left = reachable(root);
+  const wanted = root.contains(focused) ? focused : left[Math.min(place, left.length - 1)];
+  wanted?.focus({ preventScroll: true });
 }
 
 // What the pane is about (the chosen hit, the last message) is scrolled to when it is another one than before. Only the
