@@ -328,10 +328,15 @@ class MemoryManager:
         Waits for the saves under way too, and for those that begin meanwhile. Tries every store, whatever has failed
         before. Never raises: failures are logged, and what failed is tried again later.
         """
-        await self._accepted.flush()
-        if self._extraction is not None:
-            await self._extraction.flush()
-            await self._accepted.flush()  # what was accepted meanwhile
+        extraction = self._extraction
+        if extraction is None:
+            await self._accepted.flush()
+            return
+        coordinators = extraction.begin_flush()
+        while self._accepted.waiting or extraction.busy:
+            await self._accepted.flush()
+            await extraction.idle()
+        extraction.end_flush(coordinators)
 
     def _attachments(self, stores: list[tuple[Any, Extraction]]) -> Attachments:
         from .extraction.attachments import Attachments

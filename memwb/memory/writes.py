@@ -39,6 +39,11 @@ class AcceptedWrites:
         self._open: list[_Write] = []
         self._lock = threading.Lock()  # flushes of several threads must not begin a write twice
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a write is open."""
+        return bool(self._open)
+
     def accept(self, content: str, stores: list[str]) -> None:
         """Begin a write on the running loop."""
         write = _Write(content, stores)

@@ -64,14 +64,22 @@ class Attachments:
         """Return how far each store has come with each agent's messages."""
         return [status for coordinator in self._coordinators() for status in coordinator.status()]
 
-    async def flush(self) -> None:
-        """Save what is left of all agents, and wait for all saves, those included that begin meanwhile."""
+    def begin_flush(self) -> list[Coordinator]:
+        """Ask for a save of everything that is left of all agents; return whom it was asked of."""
         coordinators = self._coordinators()
         for coordinator in coordinators:
             coordinator.begin_flush()
-        await self.idle()
+        return coordinators
+
+    def end_flush(self, coordinators: Sequence[Coordinator]) -> None:
+        """Tell what a flush has left."""
         for coordinator in coordinators:
             coordinator.end_flush()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a save is under way."""
+        return any(coordinator.busy for coordinator in self._coordinators())
 
     async def idle(self) -> None:
         """Wait for the saves that are under way, and for those that begin meanwhile."""

@@ -108,6 +108,11 @@ class Coordinator:
             waits = any(line.queue or line.open or self._unreadable(line) for line in self._lines.values())
             return bool(self._buffer) or waits
 
+    @property
+    def busy(self) -> bool:
+        """Whether a save is under way."""
+        return any(line.queue for line in self._lines.values())
+
     def status(self) -> list[ExtractionStatus]:
         """Return how far each store has come, in store order."""
         with self._lock:

@@ -189,3 +189,37 @@ async def test_b42_a_fact_that_the_store_holds_is_told_as_deduplicated(tmp_path:
     told = [(event.written, event.deduplicated) for event in manager.extraction_log.of(Saved)]
     assert told == [(("likes tea",), ()), ((), ("likes tea",))]
     assert await store.count() == 1
+
+
+async def test_b03_flush_waits_for_accepted_writes_and_saves_that_begin_because_of_each_other() -> None:
+    inbox, home = Inbox(seconds=0.01), AddStore("home", seconds=0.01)
+    manager, host = await attached(inbox, home, add_tool_config={"wait_for_writes": False}, search_tool_config=False)
+    rounds = iter(range(2))
+
+    def again(event: object) -> None:
+        if isinstance(event, Saved) and next(rounds, None) is not None:
+            manager.accept_write("tea", ["home"])
+            host.turn("milk")
+
+    manager.extraction_log.subscribe(again)
+    host.turn("bread")
+    await manager.flush()
+    assert (len(inbox.batches), len(home.writes)) == (3, 2)
+    assert [status.pending for status in manager.extraction_status()] == [()]
+
+
+def test_b03_an_accepted_write_survives_the_end_of_its_loop_beside_extraction() -> None:
+    inbox, home = Inbox(seconds=0.3), AddStore("home", seconds=0.3)
+    manager = MemoryManager([inbox, home], add_tool_config={"wait_for_writes": False}, search_tool_config=False)
+    host = Host()
+
+    async def call() -> None:
+        await manager.init_agent(host)
+        assert await manager.tools[0]({"entries": ["tea"]}) == {"accepted": 1}
+        host.turn("milk")
+        await asyncio.sleep(0.01)
+
+    asyncio.run(call())
+    assert (inbox.batches, home.writes) == ([], [])
+    asyncio.run(manager.flush())
+    assert ([numbers for numbers, _ in inbox.batches], home.writes) == ([[0, 1]], [("tea", None)])
