@@ -129,7 +129,7 @@ def _settings(state: WorkbenchState, callbacks: dict[str, Written]) -> str:
     settings = state.settings
     if settings is None:
         return "False"
-    values = {"max_entries": repr(settings.max_entries), "trigger": repr(settings.trigger)}
+    values = {"max_entries": str(settings.max_entries), "trigger": f'"{settings.trigger}"'}
     values.update({name: one.function for name, one in callbacks.items()})
     return "{\n" + "".join(f'    "{key}": {value},\n' for key, value in values.items()) + "}"
 

@@ -15,8 +15,8 @@ MODULE = '''\
 
     agent = Agent(model=..., memory_manager=MemoryManager(stores=[...], injection=injection))
 
-{test}.py holds what the workbench showed for one model call, and compares it with what a
-model gets from the installed SDK. Neither file needs memwb.
+{test}.py holds what the workbench showed for one model call, and
+compares it with what a model gets from the installed SDK. Neither file needs memwb.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from __future__ import annotations
 STORES = {stores!r}
 """The names of the stores that the workbench searched, in this order."""
 
-PLACEMENT = {placement!r}
+PLACEMENT = "{placement}"
 """Where the workbench showed the block: {placed}."""
 {callbacks}
 injection = {injection}
@@ -122,6 +122,6 @@ def test_the_model_gets_what_the_workbench_showed():
 '''
 
 PLACED = {
-    "append": "behind the user's words, where strands-agents puts it from 1.54 on (1.48 to 1.53: before them)",
-    "prepend": "before the user's words, where strands-agents 1.48 to 1.53 put it (from 1.54 on: behind them)",
+    "append": "behind the user's words,\nas strands-agents does from 1.54 on; 1.48 to 1.53 put it before them",
+    "prepend": "before the user's words,\nas strands-agents 1.48 to 1.53 do; from 1.54 on it comes behind them",
 }

@@ -124,5 +124,5 @@ async def test_the_module_says_where_the_block_was_shown(tmp_path: Path) -> None
         Agent(model=scripted([]), memory_manager=SdkManager([WordStore("home", "tea")]), messages=[user("tea?")])
     )
     text = state.export(tmp_path / "agent_memory.py").module.read_text(encoding="utf-8")
-    assert f"PLACEMENT = {placement()!r}" in text
+    assert f'PLACEMENT = "{placement()}"' in text
     assert "1.54" in text
