@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import ipywidgets
 
+from ..errors import ConfigError
 from ..memory import Explanation, InjectionTrace, MemoryInjectionConfig
 from ..workbench.limit import TIME_LIMIT
 from ..workbench.state import Unset, WorkbenchState
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..workbench.entries import EntriesState
     from ..workbench.export import Export
     from .extraction import ExtractionPanel
+    from .sessions import SessionsPanel
     from .timeline import TimelinePanel
     from .tools import ToolsPanel
 
@@ -38,7 +40,8 @@ class Workbench(ipywidgets.VBox):
 
     Args:
         source: A Strands Agent or MemoryManager, a memwb MemoryManager, a store or a list of stores, the path of a
-            TestMemoryStore file, a DataFrame with a column ``content``, a list of texts; None opens the demo.
+            TestMemoryStore file, a store of sessions or the path of its folder or database, a DataFrame with a column
+            ``content``, a list of texts; None opens the demo.
         messages: Message dicts, a text (one user message), or a list of texts that take turns, the last one the
             user's. Default: the source's own. The workbench opens at the last model call.
         injection: True, False or a MemoryInjectionConfig. Default: as the source has it.
@@ -235,6 +238,28 @@ class Workbench(ipywidgets.VBox):
         from .extraction import ExtractionPanel
 
         return ExtractionPanel(self.state, messages, model, **settings)
+
+    def sessions(self, store: Any = None, model: Any = None, **settings: Any) -> SessionsPanel:
+        """Return a panel of agents' sessions: find one, read it, see what a model gets of it, preview its summary.
+
+        Args:
+            store: A store of sessions, or a Memory; default the one that the workbench was opened on.
+            model: Asked for summaries; default the Memory's, where the source is one.
+            **settings: See :class:`memwb.widgets.sessions.SessionsPanel`.
+
+        Raises:
+            ConfigError: The workbench was opened on something else, and no store is given.
+        """
+        from .sessions import SessionsPanel
+
+        store = self.state.source.sessions if store is None else store
+        if store is None:
+            raise ConfigError(
+                "Workbench: this source has no sessions. Open a database or a folder of them, or give the store: "
+                "`wb.sessions(store)`.",
+                key="store",
+            )
+        return SessionsPanel(store, model, self.state, **settings)
 
     def tools(self) -> ToolsPanel:
         """Return a panel of the memory tools: as the model sees them, called by hand, tried without writing."""

@@ -41,7 +41,7 @@ class SessionRows:
         """Read the sessions anew and return them."""
         found = await self.store.sessions()
         if found != self._found:
-            rows = [SessionRow(key_of(info.session_id, info.user_id), info) for info in found]
+            rows = [SessionRow(self.id_of(info), info) for info in found]
             self._found, self._by_id = found, {row.id: row for row in rows}
             self._rows = ListRows(rows, text=_text_of, sorts=_SORTS)
         return self._found or ()
@@ -58,13 +58,12 @@ class SessionRows:
         return await self._rows.page(offset, limit, sort, where)
 
     async def get(self, id: str) -> SessionRow | None:
-        """Return the session with this id, see :func:`key_of`, or None."""
+        """Return the session whose row has this id, or None."""
         return self._by_id.get(id)
 
-
-def key_of(session_id: str, user_id: str) -> str:
-    """Return one text for a session and a user, of which no two have the same."""
-    return json.dumps([session_id, user_id], ensure_ascii=False)
+    def id_of(self, info: SessionInfo) -> str:
+        """Return the id of a session's row: session and user in one text, of which no two have the same."""
+        return json.dumps([info.session_id, info.user_id], ensure_ascii=False)
 
 
 def _text_of(row: SessionRow) -> str:

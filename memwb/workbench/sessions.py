@@ -156,7 +156,7 @@ class SessionsState:
 
     # -- changing -----------------------------------------------------------------------------------------------
 
-    async def open(self, session_id: str, user_id: str | None = None) -> list[MemoryEntry]:
+    async def read(self, session_id: str, user_id: str | None = None) -> list[MemoryEntry]:
         """Show a session and return its entries.
 
         Args:
@@ -186,7 +186,7 @@ class SessionsState:
         return f"Sessions: there is no session {session_id!r} among {len(self.sessions):,}.{nearest(session_id, known)}"
 
     def show(self, session_id: str, user_id: str) -> None:
-        """Show a session without waiting for it; see :meth:`open`."""
+        """Show a session without waiting for it; see :meth:`read`."""
         if (session_id, user_id) != self._key:
             self._key, self.preview = (session_id, user_id), None
             self.where, self.role, self.page = "", "", -1
@@ -336,7 +336,7 @@ class SessionsState:
 
     def _shown_key(self) -> tuple[str, str]:
         if self._key is None:
-            raise ConfigError("Sessions: no session is shown; open one first.", key="session_id")
+            raise ConfigError("Sessions: no session is shown; read one first.", key="session_id")
         return self._key
 
     async def _previewed(self, *, ask_model: bool) -> SummaryPreview:
