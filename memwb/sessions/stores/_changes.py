@@ -77,8 +77,10 @@ class Changes:
         for id in ids:
             if self._all_known and self._folder.ids.get(id) in (None, but):
                 continue
-            place = self._folder.locate(id)
-            if place is not None and place.path != but:
+            path = self._folder.known_place(id)
+            if path is None and (place := self._folder.locate(id)):
+                path = place.path
+            if path not in (None, but):
                 raise DuplicateEntryError(id, self._where)
         self._checked_ids = True  # the first time an id is sought in the bytes alone, which is faster
 

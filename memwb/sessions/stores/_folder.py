@@ -195,11 +195,15 @@ class Folder:
                 return place
         return None
 
-    def knows(self, path: str) -> bool:
-        """Whether all that is in a file is known, as it is now."""
+    def known_place(self, id: str) -> str | None:
+        """Return the file that holds an entry if that is known without reading; None says nothing."""
+        path = self.ids.get(id)
+        if path is None:
+            return None
         with self.lock:
             known = self._lines.get(path)
-            return known is not None and known.proven and self._look(path) == known.signature
+            holds = known is not None and known.proven and id in known.ids and self._look(path) == known.signature
+            return path if holds else None
 
     def taken(self, path: str, before: _files.Signature | None = None) -> Lines | None:
         """Take out what is known of a file, in order to change it and, if it was in this state, to put it back."""

@@ -183,8 +183,8 @@ class FileStore:
         """
         id = checked_id(memory_id, self._where)
         self._changes.finish_what_was_cut_off()
-        path = self._folder.ids.get(id)
-        if path is not None and self._folder.knows(path):
+        path = self._folder.known_place(id)
+        if path is not None:
             found = self._folder.some(path, lambda lines: [lines.ids[id]] if id in lines.ids else [])
             if found:
                 return found[0]
