@@ -136,8 +136,8 @@ def test_every_public_name_is_there() -> None:
         ExtractionTriggerContext Extractor ExtractorContext InjectionConfig InjectionContext InjectionFormatContext
         InjectionQueryContext InjectionTrigger IntervalTrigger InvocationTrigger MemoryAddOptions MemoryAddToolConfig
         MemoryContentBlockType MemoryEntry MemoryInjectionConfig MemoryManager MemoryManagerConfig MemoryMessageFilter
-        MemorySearchOptions MemoryStore MemoryStoreConfig MemoryToolConfig Metadata SearchOptions
-        InjectionQueryCallback InjectionFormatCallback InjectionTrace
+        MemorySearchOptions MemoryStore MemoryStoreConfig MemoryToolConfig Metadata ModelExtractor
+        SearchOptions InjectionQueryCallback InjectionFormatCallback InjectionTrace Model ExtractionLog
     """.split()
     assert [name for name in documented if name not in memory.__all__] == []
     assert [name for name in memory.__all__ if not hasattr(memory, name)] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +15,14 @@ REMEMBERED = 1_000
 """So many injections a manager remembers."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Fold:
-    """One injection: the very block, and the blocks of the message before it was folded in."""
+    """One injection: the very block, its text, and what the message held before it was folded in."""
 
+    number: int
     block: dict[str, Any]
-    before: list[dict[str, Any]]
+    text: str
+    before: list[Any]
 
 
 class Folds:
@@ -31,7 +33,9 @@ class Folds:
     """
 
     def __init__(self) -> None:
-        self._folds: deque[_Fold] = deque(maxlen=REMEMBERED)
+        self._folds: deque[_Fold] = deque()
+        self._by_text: defaultdict[str, list[_Fold]] = defaultdict(list)
+        self._count = 0
         self._lock = threading.Lock()
 
     def remember(self, messages: Sequence[Message], folded: Sequence[Message]) -> None:
@@ -39,24 +43,37 @@ class Folds:
         at = latest_index(messages, "user")
         if at is None:
             return
-        before: list[dict[str, Any]] = list(messages[at]["content"])
-        said = set(map(id, before))
-        for block in folded[at]["content"]:
-            if id(block) not in said:
-                with self._lock:
-                    self._folds.append(_Fold(block, before))
+        said = set(map(id, messages[at]["content"]))
+        block = next(block for block in folded[at]["content"] if id(block) not in said)
+        before = [_sign(block) for block in messages[at]["content"]]
+        with self._lock:
+            self._count += 1
+            fold = _Fold(self._count, block, block["text"], before)
+            self._folds.append(fold)
+            self._by_text[fold.text].append(fold)
+            if len(self._folds) > REMEMBERED:
+                self._forget(self._folds.popleft())
+
+    def _forget(self, fold: _Fold) -> None:
+        folds = self._by_text[fold.text]
+        folds.remove(fold)
+        if not folds:
+            del self._by_text[fold.text]
 
     def found_in(self, message: Message) -> list[dict[str, Any]]:
         """Return the injected blocks of a message, the very ones, those of repeated injections included.
 
         A block counts when it is the one that was folded in, or, in a copy of the message, when it has that block's
-        text and the other blocks hold those of the message before, in their order.
+        text and the other blocks hold those of the message before, in their order: texts by their words, others by
+        their kind.
         """
-        with self._lock:
-            folds = tuple(self._folds)
         content: list[dict[str, Any]] = list(message["content"])
+        with self._lock:
+            texts = {block["text"] for block in content if isinstance(block.get("text"), str)}
+            folds = [fold for text in texts for fold in self._by_text.get(text, ())]
         found: list[dict[str, Any]] = []
-        for fold in reversed(folds):  # a later injection may have gone into a message that an earlier one had changed
+        # The latest first: it may have gone into a message that an earlier one had changed.
+        for fold in sorted(folds, key=lambda fold: fold.number, reverse=True):
             at = _place(fold, content)
             if at is not None:
                 found.append(content.pop(at))
@@ -68,12 +85,17 @@ def _place(fold: _Fold, content: list[dict[str, Any]]) -> int | None:
         if block is fold.block:
             return at
     for at, block in enumerate(content):
-        if block == fold.block and _holds(content[:at] + content[at + 1 :], fold.before):
+        if block.get("text") == fold.text and _holds(content[:at] + content[at + 1 :], fold.before):
             return at
     return None
 
 
-def _holds(blocks: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> bool:
-    """Whether ``blocks`` holds the blocks of ``wanted`` in their order."""
-    rest = iter(blocks)
-    return all(any(block == each for block in rest) for each in wanted)
+def _holds(blocks: list[dict[str, Any]], before: list[Any]) -> bool:
+    """Whether ``blocks`` holds what the message held before, in its order."""
+    rest = map(_sign, blocks)
+    return all(any(sign == each for each in rest) for sign in before)
+
+
+def _sign(block: dict[str, Any]) -> Any:
+    """Return what a block is recognised by, without keeping images and documents in memory."""
+    return block["text"] if "text" in block else tuple(block)

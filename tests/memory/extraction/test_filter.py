@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwb.memory import Filtered, MemoryManager, MemoryMessageFilter, Message
+from memwb.memory.extraction import folds
 from memwb.memory.extraction.filter import Dropped, Numbered, filtered
 from tests.memory.extraction.host import Host, Inbox, attached, told
 from tests.memory.stores import BareStore, WordStore, assistant, tool_result, tool_use, user
@@ -174,3 +175,14 @@ class TestInjectedMemory:
         manager = MemoryManager([BareStore("facts", "likes tea")])
         assert len((await manager.inject([user("tea?")]))[0]["content"]) == 2
         assert manager.extraction_status() == []
+
+    async def test_only_the_latest_injections_are_remembered_and_what_a_host_does_to_a_block_breaks_nothing(
+        self, monkeypatch: Any
+    ) -> None:
+        monkeypatch.setattr(folds, "REMEMBERED", 2)
+        manager, host, inbox = await remembering(format=lambda context: f"known: {context.entries[0].content}")
+        first, *later = [(await manager.inject([user(f"tea {at}?")]))[0] for at in range(3)]
+        for folded in later:
+            folded["content"][0]["text"] += "!"
+        assert len((await manager.inject([user("tea 3?")]))[0]["content"]) == 2
+        assert await saved(host, manager, inbox, first) == [first]
