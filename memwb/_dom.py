@@ -19,8 +19,8 @@ TAGS = frozenset(
 _VOID = frozenset({"input"})
 _ATTRIBUTES = frozenset(
     "role tabindex title colspan aria-label aria-selected aria-sort aria-pressed aria-live aria-valuenow aria-valuemin "
-    "aria-valuemax aria-orientation aria-current aria-expanded aria-controls aria-hidden scope open disabled type "
-    "value placeholder style-width data-key data-link data-revision data-view".split()
+    "aria-valuemax aria-orientation aria-current aria-expanded aria-controls aria-disabled aria-hidden scope open "
+    "disabled type value placeholder style-width data-key data-link data-revision data-view".split()
 )
 
 

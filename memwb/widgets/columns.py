@@ -115,7 +115,7 @@ def hit_columns(
         Column("score", value=score, sort="score", width=92, grow=0, kind="number"),
         Column("content", "entry", content, "content", width=180, grow=5, cut=HIT_CUT),
         Column("store", sort="store", width=84, grow=0, kind="quiet", shown=several),
-        Column("note", value=flags, width=132, grow=1.6),
+        Column("note", value=flags, width=132, grow=2.1),
         Column("matched", value=lambda hit: " ".join(hit.matched) or MISSING, width=120, kind="quiet", shown=False),
         Column("cut_by", "cut by", lambda hit: hit.cut_by or MISSING, width=96, grow=0, kind="quiet", shown=False),
         Column("id", sort="id", width=96, kind="quiet", shown=False, value=lambda hit: hit.id or MISSING),

@@ -42,7 +42,8 @@ class Controls:
             tooltip="Where the block lands: the Strands SDK prepends it up to 1.53 and appends it from 1.54 on",
         )
         self._buttons = {
-            name: ipywidgets.Button(description=name, tooltip=f"Edit the {name} callback") for name in NAMES
+            name: ipywidgets.Button(description=f"edit {name}…", tooltip=f"The code of the {name} callback")
+            for name in NAMES
         }
         self._code: CodeEditor | None = None  # made when it is first opened: most workbenches need none of its script
         self._mistake = TreeView(self._act)
@@ -96,7 +97,7 @@ class Controls:
         for name, button in self._buttons.items():
             slot = self._state.slots[name]
             mark = " ✗" if slot.problem else " ●" if slot.function is not None else ""
-            button.description = f"{name}{mark}"
+            button.description = f"edit {name}…{mark}"
             (button.add_class if name == self._open else button.remove_class)("mod-active")
         if self._code is not None:
             self._draw_code(self._code)

@@ -64,6 +64,7 @@ class CodeEditor(anywidget.AnyWidget):
     marks = traitlets.Dict(read_only=True).tag(sync=True)  # name -> {version, edit, problems}
     labels = traitlets.Dict(read_only=True).tag(sync=True)  # name -> what a screen reader calls it
     completions = traitlets.Dict(read_only=True).tag(sync=True)  # name -> rows of Completion
+    takes = traitlets.Int(read_only=True).tag(sync=True)  # how often it was given the keyboard
 
     def __init__(
         self,
@@ -133,8 +134,11 @@ class CodeEditor(anywidget.AnyWidget):
             self.focus()
 
     def focus(self) -> None:
-        """Give the editor the keyboard, on every page that shows it."""
-        self.send({"do": "focus"})
+        """Give the editor the keyboard; in a workbench where the keyboard is in another part of it.
+
+        An editor that is shown in a workbench for the first time gets it as soon as it is there.
+        """
+        self.set_trait("takes", self.takes + 1)
 
     # -- what is shown with them --------------------------------------------------------------------------------
 

@@ -107,6 +107,20 @@ RUN_CELL = f"""async ([id, place]) => {{
     return app.commands.execute('notebook:run-cell');
 }}"""
 
+# Not waited for: the kernel is busy when this returns.
+START_CELL = f"""async ([id, place]) => {{
+    {PANEL}
+    app.shell.activateById(id);
+    panel.content.activeCellIndex = place;
+    panel.content.deselectAll();
+    app.commands.execute('notebook:run-cell');
+}}"""
+
+RESTART = f"""async (id) => {{
+    {PANEL}
+    await panel.sessionContext.session.kernel.restart();
+}}"""
+
 ERRORS = f"""(id) => {{
     {PANEL}
     const cells = panel.content.model.toJSON().cells;
@@ -219,6 +233,15 @@ class Notebook:
             raise AssertionError(f"Cell {cell} raised.\n" + "\n".join(self.errors()))
         return cell
 
+    def start(self, source: str) -> None:
+        """Begin to run ``source`` in a new last cell, and do not wait for it."""
+        cell = int(self.page.evaluate(ADD_CELL, [self.id, source]))
+        self.page.evaluate(START_CELL, [self.id, cell])
+
+    def restart(self) -> None:
+        """Restart the kernel; what the cells show stays."""
+        self.page.evaluate(RESTART, self.id)
+
     def errors(self) -> list[str]:
         """Return what the notebook's cells raised, with the tracebacks."""
         found: list[str] = self.page.evaluate(ERRORS, self.id)
@@ -306,9 +329,13 @@ def _open_tab(browser: Browser, base: str, token: str, root: Path) -> Lab:
         if not url.startswith(own):
             lab.problems.append(f"The page asked another host: {url}")
 
+    def failed(error: str) -> None:
+        if "Canceled future for" not in error:  # JupyterLab's own, of what a restart of the kernel cuts off
+            lab.problems.append(f"The page did not catch: {error}")
+
     page.on("request", lambda request: asked(request.url))
     page.on("websocket", lambda socket: asked(socket.url))
-    page.on("pageerror", lambda error: lab.problems.append(f"The page did not catch: {error}"))
+    page.on("pageerror", lambda error: failed(str(error)))
     page.goto(f"{base}/lab?token={token}&reset")
     page.wait_for_function("window.jupyterapp?.started", timeout=START_SECONDS * 1000)
     return lab

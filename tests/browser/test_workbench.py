@@ -94,7 +94,7 @@ def test_the_fix_that_was_tried_brings_the_expected_entry_in(bench):
     fix = wb.top.get_by_role("button", name=re.compile("^Try: query: the last two messages"))
     assert "arrived: rank 1" in wb.do(fix.click)
     assert wb.chosen() == ["1"]
-    assert wb.button("query ●").count() == 1
+    assert wb.button("edit query… ●").count() == 1
 
 
 def test_a_hit_is_asked_about_by_a_click_and_an_entry_found_by_a_word(bench):
@@ -139,7 +139,7 @@ def test_typing_a_query_changes_the_preview_and_what_is_typed_stays(bench):
     wb.edit("format")
     assert wb.do(lambda: wb.type("def format(context):\n    return 'A'")).startswith("1 of 1 hit arrived")
     assert wb.block() == "A"
-    wb.button("format ●").click()
+    wb.button("edit format… ●").click()
     wb.code.wait_for(state="hidden")
 
 
@@ -201,6 +201,34 @@ def test_ctrl_enter_applies_the_text_without_a_pause_and_completion_knows_the_co
     wb.page.keyboard.press("Enter")
     wb.page.keyboard.type("context.", delay=20)
     wb.page.locator(".cm-tooltip-autocomplete").get_by_text("messages").wait_for()
+
+
+def test_what_the_kernel_says_of_a_text_gives_way_while_it_has_not_looked_at_a_newer_one(bench):
+    wb = bench(ASK)
+    wb.edit("query")
+    wb.do(lambda: wb.type("def query(context):\n    return 'jazz'"))
+    said, typed = wb.mistake.get_by_text("In force."), wb.root.get_by_text("Typed; the kernel has not looked at it")
+    said.wait_for()
+    assert not typed.is_visible()
+    before = wb.mistake.bounding_box()
+
+    wb.notebook.start("import time; time.sleep(2.5)")
+    wb.type("def query(context):\n    return 'cane'")
+    typed.wait_for()
+    assert (said.is_visible(), wb.mistake.bounding_box()) == (False, before)
+    said.wait_for()  # the cell has ended, and the kernel has looked
+    assert not typed.is_visible()
+    assert wb.rows()[0] == "I have moderate mobility issues and use a cane."
+
+    wb.type("def query(context):\n    return 'cane' ")
+    wb.page.keyboard.press("Backspace")  # as it was: there is nothing to look at
+    said.wait_for()
+
+    wb.notebook.restart()
+    wb.type("def query(context):\n    return 'jazz'")
+    typed.wait_for()
+    wb.page.wait_for_timeout(800)
+    assert (said.is_visible(), typed.is_visible()) == (False, True)
 
 
 def test_the_text_that_a_cell_replaced_comes_back_by_the_editors_undo(bench):
@@ -388,7 +416,7 @@ def test_keys_inside_the_workbench_do_not_reach_the_notebook(bench):
 
     for place in (
         wb.cut,
-        wb.button("query"),
+        wb.button("edit query…"),
         wb.hits.get_by_role("grid"),
         wb.root.get_by_label("placement"),
         wb.low.get_by_role("tab", name="Block"),

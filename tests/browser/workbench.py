@@ -84,7 +84,7 @@ class Bench:
 
     def edit(self, name: str) -> None:
         """Open the editor of a callback."""
-        self.root.locator(".memwb-open").get_by_text(name).click()
+        self.root.locator(".memwb-open").get_by_text(f"edit {name}").click()
         self.root.get_by_role("textbox", name=f"{name} callback").wait_for()
 
     def type(self, source: str) -> None:

@@ -39,6 +39,9 @@ folder = pathlib.Path(tempfile.mkdtemp())
 folder.joinpath("notes.json").write_text(json.dumps([
     {"id": str(n), "content": f"note {n}", "createdAt": "2026-01-01T00:00:00.000Z"} for n in range(812)
 ]))
+from memwb.testing import FaultyStore, ScriptedModel
+failing = FaultyStore(TestMemoryStore(name="profile", persist=False), add=["ok", "fail", "fail"])
+rambling = ScriptedModel(["I found nothing that I could put in a list.", *[[{"content": "The user likes mornings."}]] * 9])
 class Down(TestMemoryStore):
     async def search(self, query, options=None):
         raise ConnectionError("[Errno 111] Connect call failed ('10.0.0.7', 8080)")
@@ -53,6 +56,61 @@ tool_loop = [
         {"toolResult": {"toolUseId": "t1", "status": "success", "content": [{"text": "19.90 EUR"}]}},
     ]},
 ]
+"""
+
+SESSIONS = """
+from memwb.sessions import FileStore, InMemoryStore, Memory, MemoryEntry
+from memwb.testing import ScriptedModel
+
+def talk(person, session, start):
+    said = [
+        ("user", f"I am {person} and plan a trip to Rome in May, with my mother, who walks with a cane."),
+        ("assistant", "", [{"id": "k1", "type": "function", "function": {
+            "name": "trains", "arguments": '{"to": "Rome", "month": "May", "step_free": true}'}}]),
+        ("tool", "9:00 from platform 4, lift available; 11:20 from platform 12, stairs only", "k1"),
+        ("assistant", "The 9:00 train leaves from platform 4, where there is a lift. Shall I look for a hotel near it?"),
+        ("user", "Yes, please. She is allergic to latex, and we both like quiet rooms."),
+        ("assistant", "I found two hotels without stairs. " + "The first is in a side street behind the station. " * 9),
+        ("user", "The first one. What about museums?"),
+        ("assistant", "The Borghese Gallery has step-free access and benches in each room."),
+        ("user", "Book it for the second day."),
+        ("assistant", "Booked: Borghese Gallery, day two, 10:00, two people."),
+        ("user", "And a taxi from the station?"),
+        ("assistant", "A taxi with a low step waits at 14:10 at exit B."),
+    ]
+    for at, (role, content, *rest) in enumerate(said):
+        kind = "tool_calls" if role == "assistant" else "tool_call_id"
+        data = {"role": role, "content": content, kind: rest[0]} if rest else None
+        time = start + 60.0 * at
+        yield MemoryEntry(session, f"{session}-{person}-{at}", person, role, content, data, time, time)
+
+async def many(store):
+    await store.add_many([
+        entry for n in range(2400) for entry in talk(f"user-{n % 700}", f"trip-{n:04}", 1767225600.0 + 3600 * n)
+    ])
+    return store
+
+async def sessions(session=None, user=None, tab="conversation", store=None, model=None, preview=False):
+    panel = Workbench(await many(InMemoryStore()) if store is None else store).sessions(model=model)
+    await panel
+    if session:
+        await panel.read(session, user)
+    if preview:
+        await panel.preview()
+    await panel.show(tab)
+    return panel
+
+async def damaged():
+    store = FileStore(folder / "sessions")
+    await store.add_many(talk("ann", "trip", 1767225600.0))
+    path = folder / "sessions" / "trip" / "ann.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"session_id": "trip", "cont\\n' + b'null\\n')
+    return FileStore(folder / "sessions")
+
+answer = ScriptedModel([
+    "The user plans a trip to Rome in May with her mother, who walks with a cane and is allergic to latex; both like "
+    "quiet rooms. They take the 9:00 train from platform 4 (lift) and the first hotel, behind the station."
+])
 """
 
 CASE = "profile, case.messages, expected=case.expected"
@@ -80,7 +138,7 @@ def tab(name: str) -> Callable[[Locator], None]:
 
 def mistake(bench: Locator) -> None:
     """Open the editor and make a mistake in it."""
-    press("format")(bench)
+    press("edit format…")(bench)
     bench.locator(".mwc .cm-content").click()
     bench.page.keyboard.press("ControlOrMeta+a")
     bench.page.keyboard.insert_text(
@@ -89,11 +147,29 @@ def mistake(bench: Locator) -> None:
     bench.page.wait_for_timeout(600)
 
 
+def both(first: Callable[[Locator], None], second: Callable[[Locator], None]) -> Callable[[Locator], None]:
+    """Do one thing after the other."""
+
+    def act(bench: Locator) -> None:
+        first(bench)
+        second(bench)
+
+    return act
+
+
+def prompts(bench: Locator) -> None:
+    """Edit the extractor's prompt, and compare two."""
+    press("prompt")(bench)
+    tab("Two prompts")(bench)
+    bench.get_by_placeholder("another prompt").fill("Keep only preferences.")
+    press("Compare")(bench)
+
+
 STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "first": (f"Workbench({CASE})", None),
     "why": (f"Workbench({CASE})", press("Why")),
     "arrived": (f"Workbench({CASE}, injection={{'query': memwb.callbacks.last_two_messages}})", None),
-    "editor": (f"Workbench({CASE})", press("query")),
+    "editor": (f"Workbench({CASE})", press("edit query…")),
     "mistake": (f"Workbench({CASE})", mistake),
     "failing": ("Workbench(down, case.messages)", None),
     "half-failing": ("Workbench([profile, down], case.messages)", None),
@@ -110,6 +186,22 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "several": ("Workbench([profile, work], case.messages, expected=['Ask me about Rome.'])", None),
     "input": (f"Workbench({CASE})", tab("Model input")),
     "entries": (f"Workbench({CASE})", tab("Entries")),
+    "extraction": ("Workbench(profile, []).extraction()", press("Run")),
+    "extraction-done": ("Workbench([profile, work], []).extraction(review=False, every=2)", press("Run")),
+    "extraction-failing": ("Workbench(failing, []).extraction(review=False)", press("Run")),
+    "extraction-unreadable": (
+        "Workbench(profile, []).extraction(model=rambling, review=False)",
+        both(press("Run"), tab("Model")),
+    ),
+    "extraction-log": ("Workbench(profile, []).extraction(write_to='stores')", both(press("Run"), tab("Log"))),
+    "extraction-prompts": ("Workbench(profile, []).extraction()", prompts),
+    "sessions": ("await sessions()", None),
+    "session": ("await sessions('trip-0042')", None),
+    "session-context": ("await sessions('trip-0042', tab='context')", None),
+    "session-summary": ("await sessions('trip-0042', model=answer, tab='summary', preview=True)", None),
+    "session-no-model": ("await sessions('trip-0042', tab='summary', preview=True)", None),
+    "session-damaged": ("await sessions('trip', store=await damaged())", None),
+    "no-sessions": ("await sessions(store=InMemoryStore())", None),
 }
 
 
@@ -141,7 +233,7 @@ def take(lab: Lab, folder: Path, states: list[str], widths: list[int], themes: l
     """Open all states in one notebook, and take each at every width in every theme."""
     lab.side_bar(False)
     cells = [f"wb = {STATES[state][0]}\nawait wb" for state in states]
-    notebook = Notebook(lab, lab.write("pictures.ipynb", (SETUP, *cells)))
+    notebook = Notebook(lab, lab.write("pictures.ipynb", (SETUP + SESSIONS, *cells)))
     notebook.run_all()
     benches = dict(
         zip(states, [notebook.output(at).locator(".memwb-bench") for at in range(1, len(cells) + 1)], strict=True)

@@ -145,7 +145,7 @@ def test_another_document_opens_and_can_take_the_keyboard(page):
 
     assert (page.editor.document, page.editor.value) == ("format", "two = 2\n")
     assert page.wire.updates("document") == ["format"]
-    assert page.wire.customs() == [{"do": "focus"}]
+    assert page.wire.updates("takes") == [1]
 
 
 def test_an_unknown_document_is_refused_and_the_nearest_named(page):

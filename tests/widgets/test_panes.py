@@ -126,8 +126,9 @@ async def test_model_calls_are_stepped_through_as_far_as_there_are_any():
     assert read(panes.top(state)).splitlines()[0].endswith("call[◀]3/3[▶]")
     assert button(panes.top(state), "◀") == {"do": "call", "to": 2}
 
-    steps = {each.text(): each.attributes.get("disabled") for each in walk(panes.top(state)) if each.text() in "◀▶"}
-    assert steps == {"◀": None, "▶": "disabled"}
+    buttons = [each for each in walk(panes.top(state)) if each.text() in "◀▶"]
+    steps = {each.text(): each.attributes.get("aria-disabled") for each in buttons}
+    assert steps == {"◀": None, "▶": "true"}
 
 
 async def test_a_refresh_that_failed_and_an_action_that_was_refused_are_told_on_top():

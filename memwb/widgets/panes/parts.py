@@ -23,7 +23,7 @@ def head(title: str, *rest: Node | str | None) -> Node:
 
 def frame(bar: Node, *content: Node | str | None, label: str) -> Node:
     """A pane: its bar, and content that scrolls below it, from the top again when ``label`` is another."""
-    inside = el("div", "memwb-scroll", *content, role="region", aria_label=label, data_key=label)
+    inside = el("div", "memwb-scroll", *content, role="region", aria_label=label, data_key=label, tabindex="0")
     return el("div", "memwb-frame", bar, inside)
 
 

@@ -89,9 +89,9 @@ def _calls(state: WorkbenchState) -> Node | None:
 
 
 def _step(sign: str, label: str, to: int, possible: bool) -> Node:
-    return el(
-        "button", "", sign, action={"do": "call", "to": to}, aria_label=label, disabled=None if possible else "disabled"
-    )
+    """A button that stays in reach of the keyboard where it does nothing: else the focus would be lost at the end."""
+    action = {"do": "call", "to": to} if possible else None
+    return el("button", "", sign, action=action, aria_label=label, aria_disabled=None if possible else "true")
 
 
 def _banners(state: WorkbenchState) -> list[str]:

@@ -181,7 +181,10 @@ function render({ model, el }) {
     if (event.key === "Escape" && root.querySelector(".memwb-popover")) return send({ do: "why" });
     const target = owner(event, root);
     if (!target) return;
-    if (target.tagName === "INPUT") {
+    if (target.role === "tab" && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
+      event.preventDefault();
+      target[event.key === "ArrowLeft" ? "previousElementSibling" : "nextElementSibling"]?.focus();
+    } else if (target.tagName === "INPUT") {
       if (event.key === "Enter" && target.memwb.enter) send({ ...target.memwb, value: target.value });
     } else if (target.tagName !== "BUTTON" && target.tagName !== "SUMMARY" && (event.key === "Enter" || event.key === " ")) {
       event.preventDefault();

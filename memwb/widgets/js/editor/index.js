@@ -16,7 +16,7 @@ import { keepKeys } from "../keys.js";
 import { passComplete, sources } from "./completion.js";
 import { theme } from "./theme.js";
 
-const TAB_FREE = 30_000; // ms after Escape in which Tab leaves the editor
+const TAB_FREE = 30_000; // ms after Escape in which Tab leaves an editor that has no place to go back to
 const FromKernel = Annotation.define();
 
 // The smallest change from one text to another, so that cursor and marks outside of it stay where they are.
@@ -30,8 +30,10 @@ function change(from, to) {
 }
 
 class Editor {
-  constructor(model, parent) {
+  constructor(model, parent, said) {
     this.model = model;
+    this.root = parent;
+    this.said = said; // shown while the kernel has not looked at the text
     this.name = model.get("document");
     this.states = new Map(); // of the documents that are not open: [state, scroll position]
     this.seen = new Map(); // document -> version of the text that it holds
@@ -63,6 +65,17 @@ class Editor {
     if (!update.docChanged || update.transactions.every((one) => one.annotation(FromKernel))) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.push(), this.model.get("pause") * 1000);
+    this.tell();
+  }
+
+  // What the kernel says of a text is about that text alone: what was typed since is told apart here, without it. It may
+  // be busy for long, or gone.
+  tell() {
+    const { version, edit } = this.current();
+    const answered = this.model.get("marks")[this.name] ?? { version, edit: 0 };
+    const waiting = this.timer !== 0 || answered.version !== version || answered.edit !== edit;
+    this.root.classList.toggle("mwc-waiting", waiting);
+    this.said.hidden = !waiting;
   }
 
   // Tell the kernel what was typed.
@@ -70,10 +83,11 @@ class Editor {
     clearTimeout(this.timer);
     this.timer = 0;
     const { text, edit } = this.current();
-    if (text === this.text) return;
+    if (text === this.text) return this.tell();
     const typed = { version: this.seen.get(this.name), edit: edit + 1, text: this.text };
     this.model.set("typed", { ...this.model.get("typed"), [this.name]: typed });
     this.model.save_changes();
+    this.tell();
   }
 
   // Show a text that the kernel put in, or that another view of this editor sent.
@@ -120,6 +134,7 @@ class Editor {
   mark() {
     const { version, edit } = this.current();
     const marks = this.model.get("marks")[this.name] ?? { version, edit, problems: [] };
+    this.tell();
     if (this.timer || marks.version !== version || marks.edit !== edit) return;
     const { doc } = this.view.state;
     const found = marks.problems.map(({ line, message, severity }) => {
@@ -128,6 +143,27 @@ class Editor {
       return { from: at.from + (at.text.trim() ? indent : 0), to: at.to, severity: severity ?? "error", message };
     });
     this.view.dispatch(setDiagnostics(this.view.state, found));
+  }
+
+  // -- the keyboard ---------------------------------------------------------------------------------------------------
+
+  get bench() {
+    return this.root.closest(".memwb-bench");
+  }
+
+  // Take the focus, in a workbench only from another part of it: the same editor may be on the page twice.
+  take() {
+    const { bench } = this;
+    const active = document.activeElement;
+    if (!bench || active === document.body || bench.contains(active)) this.view.focus();
+  }
+
+  // Go back to the button that opened the editor, and which Tab goes on from: Tab itself indents here.
+  leave(view) {
+    const button = this.bench?.querySelector(".memwb-open.mod-active");
+    if (button) button.focus();
+    else view.setTabFocusMode(TAB_FREE);
+    return true;
   }
 
   // -- the rest -------------------------------------------------------------------------------------------------------
@@ -141,7 +177,7 @@ class Editor {
     const problems = this.model.get("marks")[this.name]?.problems ?? [];
     return {
       "aria-label": this.model.get("labels")[this.name] ?? `${this.name} callback`,
-      "aria-description": "Escape, then Tab, leaves the editor. Control or Command with Enter applies the code.",
+      "aria-description": `Escape${this.bench ? "" : ", then Tab,"} leaves the editor. Control or Command with Enter applies the code.`,
       ...(problems.length ? { "aria-invalid": "true" } : {}),
     };
   }
@@ -154,10 +190,6 @@ class Editor {
       { key: "Enter", run: passComplete },
       { key: "Tab", run: acceptCompletion },
     ];
-    const free = (view) => {
-      view.setTabFocusMode(TAB_FREE);
-      return true;
-    };
     return [
       Prec.highest(keymap.of(keys)),
       lineNumbers(),
@@ -178,7 +210,7 @@ class Editor {
         ...lintKeymap,
         indentWithTab,
         ...defaultKeymap,
-        { key: "Escape", run: free },
+        { key: "Escape", run: (view) => this.leave(view) },
       ]),
       tooltips({ parent: document.body, position: "fixed" }),
       theme,
@@ -197,9 +229,20 @@ class Editor {
 function render({ model, el }) {
   const root = document.createElement("div");
   root.className = "mwc";
-  el.append(root);
-  const editor = new Editor(model, root);
+  const said = document.createElement("div");
+  said.className = "mwc-said";
+  said.setAttribute("role", "status");
+  said.textContent = "Typed; the kernel has not looked at it yet.";
+  said.hidden = true;
+  el.append(root, said);
+  const editor = new Editor(model, root, said);
   keepKeys(root);
+  // An editor that was made to be typed in takes the focus when it is on the page, and not where it is only shown again.
+  const laidOut = new ResizeObserver(() => {
+    laidOut.disconnect();
+    if (editor.bench && model.get("takes") > 0) editor.take();
+  });
+  laidOut.observe(root);
   const refresh = () => editor.view.dispatch({}); // the attributes are read anew
   const heard = {
     "change:documents": () => editor.pull(),
@@ -207,11 +250,12 @@ function render({ model, el }) {
     "change:document": () => editor.open(),
     "change:marks": () => editor.mark(),
     "change:labels": refresh,
-    "msg:custom": (message) => message.do === "focus" && editor.view.focus(),
+    "change:takes": () => editor.take(),
   };
   for (const [event, action] of Object.entries(heard)) model.on(event, action);
   return () => {
     for (const [event, action] of Object.entries(heard)) model.off(event, action);
+    laidOut.disconnect();
     editor.close();
   };
 }

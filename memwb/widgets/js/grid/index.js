@@ -221,11 +221,16 @@ class Grid {
       this.table.mark(this.selected);
     }
     this.revealed = id;
+    this.rest = this.scroller.scrollTop;
   }
 
+  // What is chosen stays in view, and as much of what is above it as before.
   resized() {
     this.table.measure();
-    if (!this.model.get("multiple")) this.revealed = undefined; // what is chosen stays in view
+    if (!this.model.get("multiple")) {
+      this.revealed = null;
+      if (this.scroller.scrollTop === this.rest) this.scroller.scrollTop = 0; // else a person scrolled there
+    }
     this.revealSelected();
     this.settle();
   }
