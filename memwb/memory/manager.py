@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,9 @@ from .settings import (
     at_least_one,
     checked_options,
     checked_query,
-    refuse_unknown,
     resolve_injection,
 )
-from .tools import add_tool, search_tool
+from .tools import add_tool, named, search_tool, tool_config
 from .trace import InjectionTrace
 from .types import (
     MemoryAddOptions,
@@ -375,15 +374,15 @@ class MemoryManager:
 
     def _build_tools(self, search: bool | MemoryToolConfig | None, add: bool | MemoryAddToolConfig | None) -> list[Any]:
         tools: list[Any] = []
-        search_config = _tool_config(search, "search_tool_config", ("name", "description"))
+        search_config = tool_config(search, "search_tool_config", ("name", "description"))
         if search_config is not None:
             tools.append(search_tool(self, search_config))  # type: ignore[arg-type]
-        add_config = _tool_config(add, "add_tool_config", ("name", "description", "stores", "wait_for_writes"))
+        add_config = tool_config(add, "add_tool_config", ("name", "description", "stores", "wait_for_writes"))
         if add_config is not None:
             if not self._add_stores:
                 raise ConfigError("MemoryManager: add_tool_config is on but no writable store has an add method.")
             scope = add_config.get("stores")
-            stores = self._add_stores if scope is None else self._writable(_names(scope), "add_tool_config store")
+            stores = self._add_stores if scope is None else self._writable(named(scope), "add_tool_config store")
             tools.append(add_tool(self, add_config, stores))  # type: ignore[arg-type]
         for store in self._stores:
             if has_method(store, "get_tools"):
@@ -391,33 +390,6 @@ class MemoryManager:
         return tools
 
 
-def _names(stores: Any) -> Any:
-    """Return the names of stores that are given by name or as stores; what is none is left for `_named` to refuse."""
-    if isinstance(stores, str) or not isinstance(stores, Iterable):
-        return stores
-    return [given if isinstance(given, str) else getattr(given, "name", given) for given in stores]
-
-
 async def _written(store: Any, content: str, metadata: Any) -> None:
     """Write to one store; that an ``add`` fails before there is anything to await is a failed write like any other."""
     await store.add(content, metadata)
-
-
-def _tool_config(value: Any, where: str, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """Read a tool setting: None and False are off, True and ``{}`` are the defaults."""
-    if value is None or value is False:
-        return None
-    if value is True:
-        return {}
-    if not isinstance(value, Mapping):
-        raise ConfigError(
-            f"MemoryManager: {where} must be True, False or a dict, not {value!r}.", key=where, value=value
-        )
-    refuse_unknown(value, keys, f"MemoryManager: {where}")
-    given = {key: item for key, item in value.items() if item is not None}
-    for key, kind in (("name", str), ("description", str), ("wait_for_writes", bool)):
-        if not isinstance(given.get(key, kind()), kind):
-            what = "a text" if kind is str else "True or False"
-            message = f"MemoryManager: {where} key {key!r} must be {what}, not {given[key]!r:.80}."
-            raise ConfigError(message, key=key, value=given[key])
-    return given

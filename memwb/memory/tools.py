@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._text import visible
 from ..errors import AggregateMemoryError, ConfigError, nearest
+from .settings import refuse_unknown
 from .types import MemoryAddToolConfig, MemoryToolConfig
 
 if TYPE_CHECKING:
@@ -238,3 +239,30 @@ def _payload(content: str, store_name: str | None, metadata: dict[str, Any] | No
     if metadata:
         item["metadata"] = metadata
     return item
+
+
+def tool_config(value: Any, where: str, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """Read a tool setting: None and False are off, True and ``{}`` are the defaults."""
+    if value is None or value is False:
+        return None
+    if value is True:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"MemoryManager: {where} must be True, False or a dict, not {value!r}.", key=where, value=value
+        )
+    refuse_unknown(value, keys, f"MemoryManager: {where}")
+    given = {key: item for key, item in value.items() if item is not None}
+    for key, kind in (("name", str), ("description", str), ("wait_for_writes", bool)):
+        if not isinstance(given.get(key, kind()), kind):
+            what = "a text" if kind is str else "True or False"
+            message = f"MemoryManager: {where} key {key!r} must be {what}, not {given[key]!r:.80}."
+            raise ConfigError(message, key=key, value=given[key])
+    return given
+
+
+def named(stores: Any) -> Any:
+    """Return the names of stores that are given by name or as stores; what is none is left for the manager to refuse."""
+    if isinstance(stores, str) or not isinstance(stores, Iterable):
+        return stores
+    return [given if isinstance(given, str) else getattr(given, "name", given) for given in stores]
