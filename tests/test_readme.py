@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -43,6 +44,15 @@ def test_the_introduction_takes_at_most_ten_lines():
 
     text = [line for line in introduction if line and not line.startswith(("#", "!["))]
     assert 5 <= len(text) <= 10
+
+
+async def test_the_example_of_extraction_runs(capsys):
+    [block] = re.findall(r"```python\n(.*?)```", section("Memories that write themselves"), flags=re.DOTALL)
+    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    names: dict[str, object] = {}
+    await eval(code, names)
+
+    assert "saved       notes messages 0-1: 'The user is allergic to latex.'" in capsys.readouterr().out
 
 
 def test_it_shows_one_picture():

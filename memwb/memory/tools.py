@@ -262,7 +262,7 @@ def tool_config(value: Any, where: str, keys: tuple[str, ...]) -> Mapping[str, A
 
 
 def named(stores: Any) -> Any:
-    """Return the names of stores that are given by name or as stores; what is none is left for the manager to refuse."""
+    """Return the names of stores given by name or as stores; what is none is left for the manager to refuse."""
     if isinstance(stores, str) or not isinstance(stores, Iterable):
         return stores
     return [given if isinstance(given, str) else getattr(given, "name", given) for given in stores]
