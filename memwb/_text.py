@@ -19,8 +19,15 @@ def estimate_tokens(text: str) -> int:
 
 def shortened(text: str, length: int = 60) -> str:
     """Return the text on one line of at most ``length`` characters, the cut shown by an ellipsis."""
-    line = " ".join(visible(text).split())
+    beginning = text[: 20 * length]  # nearly always enough, and a text may be long
+    line = _line(beginning)
+    if len(line) <= length and len(beginning) < len(text):
+        line = _line(text)
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def _line(text: str) -> str:
+    return " ".join(visible(text).split())
 
 
 def cropped(text: str, length: int = 300) -> str:

@@ -93,3 +93,9 @@ def test_a_short_text_is_not_cropped_nor_changed(text: str) -> None:
 def test_a_long_text_is_cropped_to_its_beginning() -> None:
     assert cropped("a long line\nand more", 8) == "a long…"
     assert len(cropped("x" * 5_000_000)) == 300
+
+
+@given(st.text(alphabet="a \n\t\x0b\x85\u3000é", max_size=80), st.integers(1, 3))
+def test_a_long_text_is_shortened_as_if_all_of_it_were_read(text: str, length: int) -> None:
+    line = " ".join(visible(text).split())
+    assert shortened(text, length) == (line if len(line) <= length else line[: length - 1].rstrip() + "…")

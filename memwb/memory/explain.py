@@ -15,7 +15,7 @@ from .injection import run_injection
 from .queries import last_two_messages, latest_without_stop_words, whole_history
 from .search import is_the_stores_own
 from .settings import Injection
-from .trace import Hit, InjectionTrace, in_order, matching_by, tokenizer_of
+from .trace import Hit, InjectionTrace, matching_by, tokenizer_of, tokens_of
 from .types import Message
 from .wanted import Target, Wanted
 
@@ -288,8 +288,8 @@ async def _is_empty(store: Any) -> bool:
 
 def _missing(manager: HasStores, store: str | None, query: str, content: str) -> tuple[str, ...]:
     holder = next((held for held in manager.stores if held.name == store), manager.stores[0])
-    tokenizer = tokenizer_of(holder)
-    return in_order(set(tokenizer(query)) - set(tokenizer(content)), query)
+    held = set(tokenizer_of(holder)(content))
+    return tuple([token for token in tokens_of(holder, query) if token not in held])
 
 
 def _changes(settings: Injection, needed: int | None) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -29,11 +29,10 @@ def whole_history(context: InjectionQueryContext) -> str | None:
 
 def latest_without_stop_words(context: InjectionQueryContext) -> str | None:
     """Search for those words of the latest user message with text that are no English stop words, in their order."""
-    from ..ranking import STOP_WORDS, tokenize
+    from ..ranking import STOP_WORDS, query_tokens
 
-    said = _said_last(context.messages) or ""
-    words = tokenize(said) - STOP_WORDS
-    return " ".join(sorted(words, key=lambda word: (said.lower().find(word), word)))  # one may begin another
+    said = query_tokens(_said_last(context.messages) or "")
+    return " ".join([word for word in said if word not in STOP_WORDS])
 
 
 def _said_last(messages: Sequence[Message]) -> str | None:

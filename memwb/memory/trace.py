@@ -27,6 +27,7 @@ MAX_TOKENS_NAMED = 12
 
 _LOOKED_FOR = "; looked for "
 _NUMBERS = (int, float)
+_FEW_TOKENS = 40  # so many are found in a content one by one; with more, its words are looked up among them
 
 
 @dataclass(frozen=True)
@@ -272,16 +273,19 @@ def matching_by(store: Any, query: str) -> Callable[[str], tuple[str, ...]]:
     """Return what gives the query's tokens that a content holds, in the query's order, by the store's own tokenizer."""
     from ..ranking import held, tokenize
 
-    tokenizer = tokenizer_of(store)
-    tokens = in_order(set(tokenizer(query)), query)
-    if tokenizer is tokenize:
+    tokenizer, tokens = tokenizer_of(store), tokens_of(store, query)
+    if tokenizer is tokenize and len(tokens) <= _FEW_TOKENS:
         return lambda content: tuple(held(tokens, content))
+    places = {token: place for place, token in enumerate(tokens)}
+    return lambda content: tuple(sorted(places.keys() & tokenizer(content), key=places.__getitem__))
 
-    def matched(content: str) -> tuple[str, ...]:
-        common = set(tokenizer(content))
-        return tuple([token for token in tokens if token in common])
 
-    return matched
+def tokens_of(store: Any, query: str) -> tuple[str, ...]:
+    """Return the tokens that a store looks for, each once, in the query's order."""
+    from ..ranking import query_tokens, tokenize
+
+    tokenizer = tokenizer_of(store)
+    return query_tokens(query) if tokenizer is tokenize else in_order(set(tokenizer(query)), query)
 
 
 def tokenizer_of(store: Any) -> Any:
@@ -294,8 +298,10 @@ def tokenizer_of(store: Any) -> Any:
 
 def in_order(tokens: Iterable[str], query: str) -> tuple[str, ...]:
     """Return tokens in the order in which the query holds them."""
+    from ..ranking import query_tokens
+
     tokens = set(tokens)
-    plain = [word for word in dict.fromkeys(re.findall(r"\w+", query.lower())) if word in tokens]
+    plain = [word for word in query_tokens(query) if word in tokens]
     if len(plain) == len(tokens):  # as with the documented tokenizer
         return tuple(plain)
     words: dict[str, int] = {}
@@ -318,11 +324,11 @@ async def nothing_found(stores: Sequence[Any], query: str) -> str:
     if not stores:
         return "no store was searched"
     lexical = all(callable(getattr(store, "tokenizer", None)) for store in stores)
-    tokens = in_order({token for store in stores for token in tokenizer_of(store)(query)}, query) if lexical else ()
+    tokens = in_order({token for store in stores for token in tokens_of(store, query)}, query) if lexical else ()
     if lexical and not tokens:
-        from ..ranking import tokenize
+        from ..ranking import query_tokens
 
-        words = in_order(tokenize(query), query)
+        words = query_tokens(query)
         left_out = f" to look for: the tokenizer leaves out {_listed(words)}" if words else ""
         return f"the query {quoted(query)} holds no word{left_out}"
     if await _all_empty(stores):

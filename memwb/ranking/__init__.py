@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .index import Index, order_of
 from .overlap import overlap, rank
 from .stopwords import STOP_WORDS, STOP_WORDS_NAME
-from .tokens import Tokenizer, held, padded, tokenize
+from .tokens import Tokenizer, held, padded, query_tokens, tokenize
 
 if TYPE_CHECKING:
     from .scripts import tokenize_any_script, tokenize_without_stop_words
@@ -21,6 +21,7 @@ __all__ = [
     "order_of",
     "overlap",
     "padded",
+    "query_tokens",
     "rank",
     "tokenize",
     "tokenize_any_script",

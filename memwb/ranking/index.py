@@ -49,6 +49,7 @@ class Index:
         self._base: dict[Hashable, _Posting] = {}
         self._over: dict[Hashable, _Posting] = {}  # what differs from the base, which indexes share
         self._ready: dict[Hashable, tuple[array[int], int]] = {}
+        self._last: tuple[Iterable[Hashable], list[int]] = (), []
 
     @classmethod
     def build(cls, tokens_of: Callable[[int], Iterable[Hashable]], times: Sequence[str]) -> Index:
@@ -79,21 +80,21 @@ class Index:
             new._base = {token: _bits_where(documents, what) for token, what in wanted.items()}
         return new
 
-    def top(self, tokens: Iterable[Hashable], limit: int) -> list[tuple[int, int]]:
+    def top(self, tokens: Collection[Hashable], limit: int) -> list[tuple[int, int]]:
         """Return the ``(place, score)`` of the best documents for these distinct tokens, best first."""
-        digits = _add(self._sets(tokens))
+        digits = self._counted(tokens)
         found: list[tuple[int, int]] = []
         if digits:
             _collect(digits, len(digits) - 1, _any(digits), 0, limit, found)
         order = self._order
         return found if order is None else [(order[rank], score) for rank, score in found]
 
-    def best(self, tokens: Iterable[Hashable], places: Collection[int]) -> tuple[int, int, int] | None:
+    def best(self, tokens: Collection[Hashable], places: Collection[int]) -> tuple[int, int, int] | None:
         """Return ``(place, score, rank)`` of the best of these documents; None where none has one of the tokens.
 
         The rank counts from 1 and is the one among all documents: where :meth:`top` would list it.
         """
-        digits = _add(self._sets(tokens))
+        digits = self._counted(tokens)
         found: list[tuple[int, int]] = []
         if digits and places:
             _collect(digits, len(digits) - 1, _any(digits) & self._bits_of(places), 0, 1, found)
@@ -111,9 +112,9 @@ class Index:
         better += (equal >> rank + 1).bit_count()
         return rank if self._order is None else self._order[rank], score, better + 1
 
-    def count(self, tokens: Iterable[Hashable]) -> int:
+    def count(self, tokens: Collection[Hashable]) -> int:
         """Return how many documents have at least one of these tokens."""
-        return _any(self._sets(tokens)).bit_count()
+        return _any(self._counted(tokens)).bit_count()
 
     def extended(self, documents: Sequence[Iterable[Hashable]], times: Sequence[str]) -> Index | None:
         """Return an index with more documents at the end; None where their times do not rise after all others."""
@@ -162,7 +163,7 @@ class Index:
     def _changed(self) -> Index:
         new = Index.__new__(Index)
         new.__dict__.update(self.__dict__)
-        new._over, new._ready = dict(self._over), dict(self._ready)
+        new._over, new._ready, new._last = dict(self._over), dict(self._ready), ((), [])
         return new
 
     def _settled(self) -> Index:
@@ -192,6 +193,14 @@ class Index:
             return posting & ~(1 << rank)
         left = [other for other in _few(posting) if other != rank]
         return self._posting(left) if left else 0
+
+    def _counted(self, tokens: Collection[Hashable]) -> list[int]:
+        """Count the tokens in each document, see :func:`_add`; of a tuple the answer is kept, for the next question."""
+        last, digits = self._last
+        if tokens is not last or not isinstance(tokens, tuple):
+            digits = _add(self._sets(tokens))
+            self._last = tokens, digits
+        return digits
 
     def _sets(self, tokens: Iterable[Hashable]) -> list[int]:
         sets = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache
 
 Tokenizer = Callable[[str], Collection[str]]
 """Turns a text into its tokens; queries and contents go through the same one."""
@@ -19,6 +20,15 @@ def tokenize(text: str) -> set[str]:
     (``don't`` gives ``don`` and ``t``), and so does a letter from its combining mark.
     """
     return set(_WORDS.findall(text.lower()))
+
+
+@lru_cache(maxsize=8)
+def query_tokens(text: str) -> tuple[str, ...]:
+    """Return what :func:`tokenize` gives, in the order in which the text holds it.
+
+    One question is asked of several stores, to several depths: the last few answers are kept.
+    """
+    return tuple(dict.fromkeys(_WORDS.findall(text.lower())))
 
 
 _TRIES = 16

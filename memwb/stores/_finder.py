@@ -11,11 +11,16 @@ if TYPE_CHECKING:
     from ._records import Contents
 
 
+_FEW = 20
+"""So many words are looked for in all contents in a time in which no index of them could be built."""
+
+
 class Finder:
     """Answers the queries over a table's contents with one tokenizer.
 
     The first query is answered by looking for its words alone, from the second on there is an index of all words. With
-    a tokenizer other than the documented one, looking costs as much as the index, which is then built at once.
+    many words, or a tokenizer other than the documented one, looking costs as much as the index, which is then built
+    at once.
 
     The index follows the contents: a record that is added at the end is added to it. What cannot be added (a time that
     is not the latest) sends it back to the first query.
@@ -35,7 +40,7 @@ class Finder:
         index = self._brought_up_to(contents)
         if index is None:
             self._asked += 1
-            if self._asked == 1 and self.tokenizer is tokenize:
+            if self._asked == 1 and self.tokenizer is tokenize and len(tokens) <= _FEW:
                 return self._looked_up(contents, tokens)
             index = self._index = self._built(contents)
             self._asked = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -14,7 +14,7 @@ from ..catalog import Record
 from ..errors import ConfigError
 from ..memory.settings import at_least_one, checked_options, checked_query
 from ..memory.types import RELEVANCE_SCORE, MemoryEntry, MemoryStore, Metadata, SearchOptions, identified
-from ..ranking import Index, Tokenizer, tokenize
+from ..ranking import Index, Tokenizer, query_tokens, tokenize
 from ._config import TestMemoryStoreConfig, check_config, checked_path, file_of
 from ._edits import Change, check_content, check_number, checked_id, found, place_of
 from ._finder import Finder
@@ -374,10 +374,11 @@ class TestMemoryStore(MemoryStore):
             at_least_one(limit, f"{PREFIX}max_search_results", "max_search_results")
         return limit or self.max_search_results or DEFAULT_MAX_SEARCH_RESULTS
 
-    def _tokens(self, query: str) -> set[str]:
-        return set(self.tokenizer(checked_query(query, PREFIX)))
+    def _tokens(self, query: str) -> Collection[str]:
+        checked_query(query, PREFIX)
+        return query_tokens(query) if self.tokenizer is tokenize else set(self.tokenizer(query))
 
-    def _index(self, contents: Contents, tokens: set[str]) -> Index:
+    def _index(self, contents: Contents, tokens: Collection[str]) -> Index:
         finder = contents.table.finder
         if finder is None or finder.tokenizer is not self.tokenizer:
             finder = contents.table.finder = Finder(self.tokenizer)

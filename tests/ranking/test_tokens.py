@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwb.ranking import held, tokenize
+from memwb.ranking import held, query_tokens, tokenize
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,12 @@ TEXTS = st.lists(WORDS, max_size=60).map("".join) | st.text()
 def test_the_tokens_that_a_text_holds_are_those_it_falls_into(query: str, text: str) -> None:
     tokens = sorted(tokenize(query))
     assert held(tokens, text) == [token for token in tokens if token in tokenize(text)]
+
+
+@given(TEXTS)
+def test_a_querys_tokens_are_those_of_any_text_each_once_and_in_its_order(query: str) -> None:
+    words = [word for word in re.split(r"\W+", query.lower()) if word]
+    assert list(query_tokens(query)) == sorted(tokenize(query), key=words.index)
 
 
 @pytest.mark.parametrize("end", ["", " a"])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwb.ranking import Tokenizer, rank, tokenize
+from memwb.ranking import Index, Tokenizer, rank, tokenize
 from memwb.stores import TestMemoryStore
 from memwb.testing import FrozenClock, SequentialIds
 
@@ -194,3 +194,15 @@ async def test_integers_beyond_64_bits_are_exact_at_every_reading(file: StoreFil
     await store.delete("o3")
     for opened in (store, file.store()):
         assert [record.metadata for record in await opened.page(199, 9)] == [{"n": 2**65}, {"n": 2**66}]
+
+
+async def test_the_first_query_looks_for_few_words_and_not_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each word is looked for in all contents: a pasted page of text would hold the loop for minutes."""
+    sought: list[int] = []
+    looked_up = Index.of_some
+    monkeypatch.setattr(Index, "of_some", lambda wanted, *rest: sought.append(len(wanted)) or looked_up(wanted, *rest))
+    few, many = "tea 1 2 3", " ".join(["tea", *map(str, range(1000))])
+    for query in (few, many, few):
+        store = TestMemoryStore.from_records(["green tea 7", "black tea", "milk"], name="notes")
+        assert len(await store.search(query)) == 2
+    assert sought == [4, 4]
