@@ -11,7 +11,7 @@ import ipywidgets
 from ..memory.extraction.model_extractor import DEFAULT_SYSTEM_PROMPT
 from ..workbench.extraction import ExtractionState
 
-_OWN = ("as the stores say", "own")  # a Dropdown takes None for no choice at all
+_OWN = ("stores' own", "own")  # a Dropdown takes None for no choice at all
 _EVERY = (_OWN, ("every turn", 1), ("every 2 turns", 2), ("every 3 turns", 3), ("every 5 turns", 5))
 _EXCLUDE = (
     _OWN,
@@ -20,7 +20,7 @@ _EXCLUDE = (
     ("words alone", ("toolUse", "toolResult", "image", "document", "video", "reasoningContent", "guardContent")),
 )
 _REVIEW = (("I decide", True), ("written at once", False))
-_WRITE_TO = (("copies in memory", "copies"), ("the stores themselves", "stores"))
+_WRITE_TO = (("copies", "copies"), ("the stores", "stores"))
 _CHOICES: dict[str, tuple[str, Any, str]] = {
     "every": ("extract", _EVERY, "How often the messages that wait are read for facts"),
     "exclude": ("filter", _EXCLUDE, "Which content blocks are dropped before that"),

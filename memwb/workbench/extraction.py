@@ -164,6 +164,9 @@ class ExtractionState:
         if failing := [status for status in self.status if status.failures]:
             names = ", ".join(f"{status.store!r} ({status.failures} in a row)" for status in failing)
             return f"{gone}. Saves fail: {names}; the messages wait for another try."
+        if unreadable := len(self.replay.manager.extraction_log.unreadable):
+            what = f"{counted(unreadable, 'answer')} could not be read: ask again, or "
+            return f"{gone}. {what}{'its' if unreadable == 1 else 'their'} messages give nothing."
         if unsaved := self.unsaved:
             only = "only a flush saves them" if self.done else "a flush would save them"
             return f"{gone}. {counted(len(unsaved), 'message')} not saved yet: {only}."

@@ -140,9 +140,7 @@ def _happening(event: Event) -> Happening | None:
     if isinstance(event, TurnEnded):
         return Happening(f"turn {event.turn} ended")
     if isinstance(event, Fired):
-        return (
-            Happening(f"{event.store}: {event.trigger} reads {numbers_told(event.pending)}") if event.pending else None
-        )
+        return Happening(f"{event.store}: {_fired_told(event)}") if event.pending else None
     if isinstance(event, Skipped):
         return Happening(f"{event.store}: {event.reason}", bad=True)
     if isinstance(event, Saved):
@@ -155,6 +153,12 @@ def _happening(event: Event) -> Happening | None:
     if isinstance(event, Flushed):
         return Happening(f"flushed, {numbers_told(event.left)} left")
     return None
+
+
+def _fired_told(event: Fired) -> str:
+    if event.trigger in ("flush", "retry"):
+        return f"{event.trigger} of {numbers_told(event.pending)}"
+    return f"trigger {event.trigger} fires for {numbers_told(event.pending)}"
 
 
 def saved_told(event: Saved) -> str:

@@ -130,13 +130,14 @@ def test_settings_are_changed_and_where_is_written_stands_on_the_screen(panel):
     expect(stages).to_contain_text("writes go to copies in memory, your stores stay as they are")
     panel.root.get_by_role("combobox", name="extract").select_option("every 2 turns")
     panel.root.get_by_role("combobox", name="facts").select_option("written at once")
+    assert panel.python("(await panel).state.settings.review") == "False"
     panel.button("Run").click()
     panel.says("All messages gone through. 2 messages not saved yet: only a flush saves them.")
     panel.button("Flush").click()
     panel.says("Nothing is left to save; 7 facts written.")
     assert panel.python("await store.count()") == "1"
 
-    panel.root.get_by_role("combobox", name="write to").select_option("the stores themselves")
+    panel.root.get_by_role("combobox", name="write to").select_option("the stores")
     expect(stages).to_contain_text("⚠ writes go to the stores themselves")
     panel.says("14 messages to go through")
     panel.button("Run").click()

@@ -40,12 +40,24 @@ folder.joinpath("notes.json").write_text(json.dumps([
     {"id": str(n), "content": f"note {n}", "createdAt": "2026-01-01T00:00:00.000Z"} for n in range(812)
 ]))
 from memwb.testing import FaultyStore, ScriptedModel
-failing = FaultyStore(TestMemoryStore(name="profile", persist=False), add=["ok", "fail", "fail"])
-rambling = ScriptedModel(["I found nothing that I could put in a list.", *[[{"content": "The user likes mornings."}]] * 9])
+failing = FaultyStore(TestMemoryStore(name="profile", persist=False), add="fail")
+rambling = ScriptedModel(["I found nothing to put in a list.", *[[{"content": "The user likes mornings."}]] * 9])
 class Down(TestMemoryStore):
     async def search(self, query, options=None):
         raise ConnectionError("[Errno 111] Connect call failed ('10.0.0.7', 8080)")
 down = Down(name="remote", persist=False)
+diary = TestMemoryStore.from_records([
+    f"Day {n}: the doctor said that the price of walking aids is paid for by the insurance, all but a tenth of it, and "
+    "that a cane of ash is lighter than one of beech; we talked about it for an hour. " * (1 + n % 3) for n in range(12)
+], name="diary")
+hostile = TestMemoryStore.from_records([
+    "The price of <img src=x onerror=alert(1)> is 5", "of <b>bold</b> and <script>alert(1)</script>",
+    "the price\tof a tab\nand a second line", "the \x1b[31mred\x1b[0m and a \u202e turned price", "price: $x^2$ of $$y$$",
+    "the family \U0001f468\u200d\U0001f469\u200d\U0001f467 of e\u0301 " * 20, "of " + "unbrokenandendless" * 30,
+    "ราคาของ the price ", "the مرحبا price of بك ",
+], name="<i>hostile</i> \u202e store")
+shops = [TestMemoryStore.from_records([f"The price in shop {n} is {n}."], name=f"a shop with a long name, number {n}")
+         for n in range(6)]
 tool_loop = [
     *case.messages,
     {"role": "assistant", "content": [
@@ -165,6 +177,30 @@ def prompts(bench: Locator) -> None:
     press("Compare")(bench)
 
 
+def filtered(bench: Locator) -> None:
+    """Filter the entries, and select some of those that are left."""
+    tab("Entries")(bench)
+    bench.get_by_role("searchbox").fill("i am")
+    bench.page.wait_for_timeout(600)
+    rows = bench.get_by_role("grid", name="Entries").locator("[role=row][aria-selected]")
+    rows.nth(1).click()
+    rows.nth(3).click(modifiers=["ControlOrMeta"])
+    bench.page.wait_for_timeout(300)
+
+
+def opened_cell(bench: Locator) -> None:
+    """Open a long cell of the entries whole."""
+    tab("Entries")(bench)
+    bench.get_by_role("grid", name="Entries").locator("[role=gridcell]").first.dblclick()
+    bench.page.wait_for_timeout(400)
+
+
+def by_score(bench: Locator) -> None:
+    """Sort the hits, so that the cut has no place."""
+    bench.get_by_role("grid", name="Hits").get_by_role("columnheader", name="entry").click()
+    bench.page.wait_for_timeout(400)
+
+
 STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "first": (f"Workbench({CASE})", None),
     "why": (f"Workbench({CASE})", press("Why")),
@@ -183,9 +219,15 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
         "for n in range(2000)], name='notes'), 'What is the price of it?')",
         None,
     ),
+    "long": ("Workbench(diary, 'What did the doctor say about the price of my walking aids?')", None),
+    "hostile": ("Workbench(hostile, 'What of the <b> and the price?', injection={'max_entries': 20})", None),
+    "shops": ("Workbench(shops, 'What is the price of it?')", tab("Entries")),
     "several": ("Workbench([profile, work], case.messages, expected=['Ask me about Rome.'])", None),
     "input": (f"Workbench({CASE})", tab("Model input")),
     "entries": (f"Workbench({CASE})", tab("Entries")),
+    "filtered": (f"Workbench({CASE})", filtered),
+    "cell": ("Workbench(diary, 'What did the doctor say?')", opened_cell),
+    "sorted": (f"Workbench({CASE})", by_score),
     "extraction": ("Workbench(profile, []).extraction()", press("Run")),
     "extraction-done": ("Workbench([profile, work], []).extraction(review=False, every=2)", press("Run")),
     "extraction-failing": ("Workbench(failing, []).extraction(review=False)", press("Run")),

@@ -91,7 +91,7 @@ async def test_a_run_shows_the_marks_the_facts_that_wait_and_how_far_the_store_i
         '{"toolUseId": "t1", "status": "success", "content": [{"text": "cork"}]}\n'
         "3 assistant ◐ facts wait for you\n"
         "Cork mats then.\n"
-        "profile: invocation reads messages 0-3\n"
+        "profile: trigger invocation fires for messages 0-3\n"
         "turn 1 ended\n"
         "4 user\n"
         "I like jazz."
@@ -198,12 +198,12 @@ async def test_settings_follow_the_state_and_change_it(panel):
         "every 7 turns",
         "drop image",
         "written at once",
-        "the stores themselves",
+        "the stores",
     ]
     assert "⚠ writes go to the stores themselves" in read(extraction_top(shown.state))
     await shown.set(every=None)
     await shown
-    assert choices["every"].label == "as the stores say"
+    assert choices["every"].label == "stores' own"
     choices["every"].value = "own"
     assert shown.state.settings.every is None
 

@@ -154,7 +154,7 @@ async def test_each_message_has_a_mark_for_each_store_and_what_happened_stands_b
         ["turn 1 ended"],
         *[[], [], []],
         [
-            "profile: interval reads messages 0-5",
+            "profile: trigger interval fires for messages 0-5",
             "turn 2 ended",
             "profile: saved messages 0-3, 5: 1 fact written",
         ],
@@ -194,6 +194,10 @@ async def test_an_unreadable_answer_is_asked_about_again():
     panel = opened(model=ScriptedModel(["prose", [fact("one")]]), review=False, every=3)
     await panel.run()
     assert panel.status[0].unreadable == tuple(range(8))
+    assert (
+        panel.sentence
+        == "All messages gone through. 1 answer could not be read: ask again, or its messages give nothing."
+    )
     await panel.retry_unreadable()
     assert panel.status[0].unreadable == ()
     assert [each.content for each in panel.facts] == ["one"]
