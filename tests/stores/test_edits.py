@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memwb import _files
 from memwb.errors import ConfigError, DamagedFileError, DuplicateEntryError, EntryNotFoundError
 from memwb.stores import TestMemoryStore
 from memwb.testing import FrozenClock, SequentialIds
@@ -84,10 +85,10 @@ async def test_clearing_what_is_empty_writes_nothing(file: StoreFile) -> None:
     ids=["none", "content", "metadata"],
 )
 async def test_an_update_that_changes_nothing_writes_nothing(written: StoreFile, change: dict[str, Any]) -> None:
-    before = written.path.stat()
+    before = _files.look(written.path)
     record = await written.store().update("r1", **change)
     assert (record.content, record.metadata) == ("green tea", RECORDS[0]["metadata"])
-    assert written.path.stat() == before
+    assert _files.look(written.path) == before
 
 
 async def test_numbers_that_python_calls_equal_are_different_metadata(file: StoreFile) -> None:
