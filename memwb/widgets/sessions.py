@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from .._dom import sendable
-from ..catalog import time_of
 from ..workbench.sessions import SessionsState
 from .columns import Column
 from .grid import Grid
 from .panel import Panel
-from .panes.sessions import TABS, sessions_pane, sessions_top
+from .panes.sessions import TABS, minute, sessions_pane, sessions_top
 from .view import TreeView
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ COLUMNS: tuple[Column, ...] = (
     Column("session_id", "session", lambda row: row.info.session_id, "session_id", width=96, grow=2),
     Column("user_id", "user", lambda row: row.info.user_id, "user_id", width=72, grow=1),
     Column("count", "entries", lambda row: row.info.count, "count", width=64, grow=0, kind="number"),
-    Column("last", "last (UTC)", lambda row: time_of(row.info.last), "last", width=140, grow=0, kind="quiet"),
-    Column("first", "first (UTC)", lambda row: time_of(row.info.first), "first", 140, 0, "quiet", shown=False),
+    Column("last", "last (UTC)", lambda row: minute(row.info.last), "last", width=132, grow=0, kind="quiet"),
+    Column("first", "first (UTC)", lambda row: minute(row.info.first), "first", 132, 0, "quiet", shown=False),
 )
 """The columns of the table of sessions."""
 

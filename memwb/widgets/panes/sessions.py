@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
@@ -57,14 +56,17 @@ def _sentence(state: SessionsState) -> str:
     if chosen is None:
         users = counted(state.users, "user")
         return f"{counted(len(state.sessions), 'session')} of {users}. Choose one to read it."
-    first, last = (_minute(time_of(time)) for time in (chosen.first, chosen.last))
-    span = first if first == last else f"{first} to {last}"
+    first, last = minute(chosen.first), minute(chosen.last)
+    if first != last:
+        first += f" to {last[11:] if first[:10] == last[:10] else last}"
     entries = counted(len(state.entries), "entry", "entries")
     tokens = f"~{count_tokens(state.entries):,} tokens"
-    return f"{quoted(chosen.session_id)} of {quoted(chosen.user_id)}: {entries}, {tokens}, {span}."
+    return f"{quoted(chosen.session_id)} of {quoted(chosen.user_id)}: {entries}, {tokens}, {first}."
 
 
-def _minute(time: datetime | None) -> str:
+def minute(seconds: float) -> str:
+    """Return a session's time to the minute, in UTC."""
+    time = time_of(seconds)
     return "no readable time" if time is None else f"{time:%Y-%m-%d %H:%M}"
 
 
@@ -221,7 +223,7 @@ def _context_message(message: ContextMessage, at: int) -> Node:
         "div",
         "memwb-message",
         el("div", "memwb-role", f"{message.role}{answers}"),
-        el("pre", "", cropped(content, FOLDED_CHARACTERS) or " "),
+        el("pre", "", cropped(content, FOLDED_CHARACTERS)) if content or not message.tool_calls else None,
         called if message.tool_calls else None,
         data_key=f"c{at}",
     )
@@ -238,9 +240,9 @@ def _summary(state: SessionsState, bar: Node) -> Node:
     parts = [
         _figures(preview),
         _answer(preview),
-        _part("Pinned", "stay at the start, word for word", preview.pinned),
-        _part("Replaced", "become the one summary", preview.replaced, open=True),
-        _part("Kept", "stay behind it", preview.kept),
+        _part(f"Pinned {len(preview.pinned):,}", _pinned(preview, state), preview.pinned),
+        _part(f"Replaced {len(preview.replaced):,}", "become the one summary", preview.replaced, open=True),
+        _part(f"Kept {len(preview.kept):,}", _kept(preview, state), preview.kept),
         _prompt(preview) if preview.replaced else None,
     ]
     return frame(head, *parts, label=f"Summary of {_name(state)}")
@@ -263,7 +265,7 @@ def _controls(state: SessionsState) -> Node:
         el(
             "button",
             "",
-            state.busy or ("Preview: ask the model" if asks else "Preview"),
+            state.busy or ("Ask the model" if asks else "Preview"),
             action={"do": "preview"},
             disabled="disabled" if state.busy else None,
             data_key="preview",
@@ -279,8 +281,9 @@ def _controls(state: SessionsState) -> Node:
         el(
             "button",
             "",
-            "Undo the summary",
+            "Undo",
             action={"do": "undo"},
+            title="Bring back what the session's summary replaced",
             disabled=None if state.undoable else "disabled",
             data_key="undo",
         ),
@@ -305,7 +308,7 @@ def _figures(preview: SummaryPreview) -> Node:
     parts = f"{len(preview.pinned)} pinned, {len(preview.replaced)} replaced, {len(preview.kept)} kept"
     after = f" → ~{preview.tokens_after:,}" if preview.summary is not None else ""
     tokens = el("strong", "", f"~{preview.tokens_before:,}{after} tokens")
-    return el("p", "", f"{parts}: ", tokens, el("small", "", " characters // 4"))
+    return el("p", "", f"{parts}: ", tokens, el("small", "", " estimated: characters // 4"))
 
 
 def _answer(preview: SummaryPreview) -> Node | None:
@@ -325,16 +328,26 @@ def _answer(preview: SummaryPreview) -> Node | None:
     return el("div", "", el("h4", "", "The summary"), problem, told, own, data_key="answer")
 
 
+def _pinned(preview: SummaryPreview, state: SessionsState) -> str:
+    more = len(preview.pinned) > state.memory.pin_count
+    return f"stay at the start, word for word{'; a call stays with its results' if more else ''}"
+
+
+def _kept(preview: SummaryPreview, state: SessionsState) -> str:
+    more = len(preview.kept) > state.memory.recent_count
+    return f"stay{'; a call stays with its results, and the last message of the user stays' if more else ''}"
+
+
 def _part(title: str, what: str, entries: Sequence[MemoryEntry], *, open: bool = False) -> Node:
     more = len(entries) - _SHOWN_PART
     return el(
         "details",
         "memwb-section",
-        el("summary", "", el("strong", "", f"{title} {len(entries):,}"), el("small", "", f" {what}")),
+        el("summary", "", el("strong", "", title), el("small", "", f" {what}")),
         *(_entry(entry, title) for entry in entries[:_SHOWN_PART]),
         el("div", "memwb-more", f"{more:,} more") if more > 0 else None,
         open="open" if open else None,
-        data_key=title,
+        data_key=title.partition(" ")[0],
     )
 
 
