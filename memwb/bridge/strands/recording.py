@@ -60,7 +60,7 @@ class Recording(Sequence[RecordedCall]):
     def __init__(self, agent: Any, reading: Reading, tell: Callable[[RecordedCall], None]) -> None:
         self.agent, self.label = agent, reading.label
         self.problem = ""
-        self._reading, self._tell = reading, tell
+        self._reading, self._tell, self._tap = reading, tell, _tap(agent)
         self._settings = _settings(reading)
         self._calls: list[RecordedCall] = []
 
@@ -80,7 +80,7 @@ class Recording(Sequence[RecordedCall]):
     @property
     def attached(self) -> bool:
         """Whether it still listens."""
-        return self in _tap(self.agent).recordings
+        return self in self._tap.recordings
 
     @property
     def differing(self) -> list[RecordedCall]:
@@ -89,9 +89,8 @@ class Recording(Sequence[RecordedCall]):
 
     def detach(self) -> None:
         """Stop listening; what was recorded stays. Twice is harmless."""
-        recordings = _tap(self.agent).recordings
-        if self in recordings:
-            recordings.remove(self)
+        if self.attached:
+            self._tap.recordings.remove(self)
 
     def __repr__(self) -> str:
         different = len(self.differing)
@@ -152,7 +151,7 @@ def attach(agent: Any, workbench: Any = None) -> Recording:
             value=agent,
         )
     recording = Recording(agent, reading, _nothing if workbench is None else workbench.recorded)
-    _tap(agent).recordings.append(recording)
+    recording._tap.recordings.append(recording)
     return recording
 
 
@@ -228,4 +227,4 @@ def _blocks(expected: Sequence[Any], got: Sequence[Any]) -> str:
 
 
 def _shown(block: Any) -> str:
-    return quoted(block["text"], 60) if "text" in block else f"a {next(iter(block), 'blank')} block"
+    return quoted(block["text"], 60) if "text" in block else f"a block of kind {next(iter(block), None)!r}"
