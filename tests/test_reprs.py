@@ -9,6 +9,7 @@ import pytest
 
 import memwb
 from memwb.memory import MemoryEntry
+from memwb.testing import ReplayAgent, ScriptedModel
 
 MESSAGES = [{"role": "user", "content": [{"text": "Do I use a cane?"}]}]
 CHANGING = re.compile(
@@ -29,10 +30,23 @@ async def shown(folder: Path) -> list[object]:
     missing = await memwb.Workbench(folder / "none.json", MESSAGES)
     things = [store, manager, trace, *trace.stages, *trace.hits, *trace.notes, await manager.why("cane", MESSAGES)]
     things += [workbench, missing, workbench.entries, MemoryEntry("I use a cane."), memwb.datasets.load("ikat-demo")]
+    things += await extracted(folder)
     things += [
         await memwb.evaluate([{"id": "c1", "messages": MESSAGES, "expected": [added.id]}], {"default": {}}, store)
     ]
     return things
+
+
+async def extracted(folder: Path) -> list[object]:
+    """What extraction shows: its settings, how far it has come, and its log, as it is and as it is printed."""
+    store = memwb.TestMemoryStore(name="facts", path=folder / "facts.json", extraction=True)
+    manager = memwb.MemoryManager([store])
+    model = ScriptedModel([OSError("no quota"), [{"content": "The user uses a cane."}]])
+    await ReplayAgent(MESSAGES, manager, aux_model=model).run()
+    await manager.flush()
+    await manager.flush()
+    log = manager.extraction_log
+    return [manager.extraction, manager.extraction_status(), log, str(log), *log]
 
 
 async def test_b73_no_repr_shows_an_address_a_random_id_a_time_or_a_path(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@
 
 Each schedule is drawn by lot: one to three stores that take messages or facts, agents that talk, triggers, faults of
 stores and models (they raise, take their time, raise CancelledError, answer nothing that can be read), saves that are
-cancelled, flushes that are given up, and loops that end while saves are under way. At the end every store and model is
-well, and one flush, with a retry of what was unreadable, must have saved everything:
+cancelled, flushes that are given up, loops that end while saves are under way, and loops that stand still meanwhile. At
+the end every store and model is well, and one flush, with a retry of what was unreadable, must have saved everything:
 
 - lost: a message that a store never got after all that;
 - early: a message that the log or the status called saved, while its store did not have it yet;
@@ -156,13 +156,24 @@ class Schedule:
             self.check(status.store, status.agent, settled)
 
     def run(self) -> None:
+        standing: list[asyncio.AbstractEventLoop] = []
         for loop in range(self.rng.randint(1, 5)):
-            asyncio.run(self.call(first=loop == 0))
+            if self.rng.random() < 0.3:
+                standing.append(asyncio.new_event_loop())
+                standing[-1].run_until_complete(self.call(first=loop == 0))
+                self.figures["loops that stand still"] += 1
+            else:
+                asyncio.run(self.call(first=loop == 0))
+                self.figures["loops that end"] += 1
             self.check_status()
-            self.figures["loops"] += 1
+            if standing and self.rng.random() < 0.3:
+                self.rng.choice(standing).run_until_complete(asyncio.sleep(0.002))
         for weather in self.weathers:
             weather.well = True
         asyncio.run(self.last())
+        for left in standing:
+            left.run_until_complete(ended())
+            left.close()
         self.figures["messages"] += len(self.said)
         for store in self.stores:
             self.figures["lost"] += len({text for text in self.said.values() if text} - store.got)
@@ -214,6 +225,14 @@ class Schedule:
         if await self.manager.retry_unreadable():
             self.figures["left"] += 1
         await self.flush()
+
+
+async def ended() -> None:
+    """Cancel what is left on a loop, and wait for it."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def run(schedules: int, seed: int) -> Counter[str]:

@@ -19,6 +19,9 @@ class InvocationTrigger(ExtractionTrigger):
         """Fire at the end of each invocation."""
         context.agent.add_hook(lambda event: context.fire(), AfterInvocation, order=HOOK_ORDER)
 
+    def __repr__(self) -> str:
+        return "InvocationTrigger()"
+
 
 class IntervalTrigger(ExtractionTrigger):
     """Extracts after every ``turns`` invocations; each attachment counts for itself.
@@ -46,3 +49,6 @@ class IntervalTrigger(ExtractionTrigger):
                 context.fire()
 
         context.agent.add_hook(count, AfterInvocation, order=HOOK_ORDER)
+
+    def __repr__(self) -> str:
+        return f"IntervalTrigger({self.turns})"

@@ -18,5 +18,14 @@ def test_every_message_is_saved_after_a_flush_on_healthy_stores_and_none_is_call
     assert {name: figures[name] for name in ("lost", "early", "raised", "left")} == dict.fromkeys(
         ("lost", "early", "raised", "left"), 0
     )
-    kinds = ("store raise", "store slow", "store cancel", "model raise", "model slow", "cancelled tasks", "loops")
+    kinds = (
+        "store raise",
+        "store slow",
+        "store cancel",
+        "model raise",
+        "model slow",
+        "cancelled tasks",
+        "loops that end",
+        "loops that stand still",
+    )
     assert all(figures[kind] for kind in kinds)
