@@ -325,7 +325,8 @@ class MemoryManager:
         """Save what is left: the messages of all agents, and the writes that were accepted and are still open.
 
         Waits for the saves under way too, and for those that begin meanwhile. Tries every store, whatever has failed
-        before. Never raises: failures are logged, and what failed is tried again later.
+        before. Never raises: failures are logged, and what failed is tried again later. A store or a model that never
+        answers holds it up; ``asyncio.wait_for(manager.flush(), 30)`` leaves the saves under way.
         """
         extraction = self._extraction
         if extraction is None:

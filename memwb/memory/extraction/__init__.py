@@ -1,1 +1,1 @@
-"""Extraction: how finished turns become entries. Triggers and types; see :mod:`memwb.memory` for the names."""
+"""Extraction: how finished turns become entries, in the background; see :mod:`memwb.memory` for the names."""

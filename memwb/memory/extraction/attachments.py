@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,6 +36,7 @@ class Attachments:
         self._all: weakref.WeakValueDictionary[int, Coordinator] = weakref.WeakValueDictionary()
         self._owing: dict[int, Coordinator] = {}
         self._count = 0
+        self._lock = threading.Lock()
 
     @property
     def settings(self) -> dict[str, Extraction]:
@@ -108,7 +110,8 @@ class Attachments:
         return getattr(agent, "aux_model", None) or getattr(agent, "model", None)
 
     def _changed(self, coordinator: Coordinator) -> None:
-        if coordinator.owes:
-            self._owing[coordinator.number] = coordinator
-        else:
-            self._owing.pop(coordinator.number, None)
+        with self._lock:
+            if coordinator.owes:
+                self._owing[coordinator.number] = coordinator
+            else:
+                self._owing.pop(coordinator.number, None)

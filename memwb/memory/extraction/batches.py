@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..._text import counted
 from .filter import Numbered
 from .resolve import Extraction
 from .types import ExtractionResult
@@ -107,7 +108,7 @@ class ExtractionStatus:
     def __repr__(self) -> str:
         from .happenings import numbers_told
 
-        failed = f", {self.failures} failures in a row" if self.failures else ""
+        failed = f", {counted(self.failures, 'failure')} in a row" if self.failures else ""
         return (
             f"ExtractionStatus(agent {self.agent}, {self.store!r}: saved up to {self.saved}, "
             f"pending {numbers_told(self.pending)}{failed})"

@@ -175,8 +175,8 @@ class Coordinator:
         with self._lock:
             return line.pending(self._buffer)
 
-    def _tell(self, kind: type[Event], *fields: Any) -> Event:
-        event = kind(*fields, agent=self.number, turn=self._turn)
+    def _tell(self, kind: type[Event], *fields: Any, **named: Any) -> Event:
+        event = kind(*fields, **named, agent=self.number, turn=self._turn)
         self._log.append(event)
         return event
 
@@ -334,7 +334,8 @@ class Coordinator:
             facts = [(fact.result.content, fact.deduplicated) for fact in batch.facts or ()]
             written = tuple(text for text, known in facts if not known)
             deduplicated = tuple(text for text, known in facts if known)
-            self._tell(Saved, line.name, batch.numbers, kept, written, deduplicated, seconds)
+            fields = (batch.numbers, kept, written, deduplicated, seconds)
+            self._tell(Saved, line.name, *fields, as_messages=batch.facts is None and bool(kept))
         elif batch.again is not None:
             self._log.settle(batch.again)  # the newer answer is kept in its place
 

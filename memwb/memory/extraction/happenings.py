@@ -260,20 +260,24 @@ class Saved(BatchEvent):
         written: The facts that were added over all tries, empty where the store takes messages.
         deduplicated: The facts that the store says it held already.
         seconds: How long the last try took.
+        as_messages: Whether the store took the messages themselves.
     """
 
     kept: tuple[int, ...]
     written: tuple[str, ...] = ()
     deduplicated: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    as_messages: bool = field(default=False, kw_only=True)
 
     @property
     def told(self) -> str:
         """The batch and what was written."""
         if not self.kept:
             return f"{self._batch}: nothing, all was dropped"
+        if self.as_messages:
+            return f"{self._batch}: {counted(len(self.kept), 'message, as it is', 'messages, as they are')}"
         known = f"; held already: {_listed(self.deduplicated)}" if self.deduplicated else ""
-        return f"{self._batch}: {_listed(self.written) or counted(len(self.kept), 'message')}{known}"
+        return f"{self._batch}: {_listed(self.written) or 'no new fact'}{known}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,7 +17,7 @@ async def test_a_save_that_hangs_is_cut_off_and_made_by_the_next_flush() -> None
         name="notes", persist=False, extraction={"trigger": IntervalTrigger(1), "extractor": ModelExtractor(model)}
     )
     manager = MemoryManager([store])
-    agent = ReplayAgent([user("I like tea."), assistant("Noted.")], manager)
+    agent = ReplayAgent([user("I like tea."), assistant("Noted.")], manager, wait_for_saves=False)
     await agent.run()
     await asyncio.sleep(0)
     assert manager.extraction_status()[0].saving == (0, 1)

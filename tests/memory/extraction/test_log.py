@@ -144,7 +144,9 @@ async def test_a_subscriber_that_raises_is_logged_and_harms_no_save(caplog: Any)
     host.turn("tea")
     await manager.flush()
     assert inbox.calls == [[0, 1]]
-    assert "a subscriber of the extraction log failed at Saved(inbox messages 0-1: 2 messages)" in caplog.text
+    assert (
+        "a subscriber of the extraction log failed at Saved(inbox messages 0-1: 2 messages, as they are)" in caplog.text
+    )
 
 
 async def test_the_log_and_what_it_prints_are_the_same_objects_at_every_look() -> None:
@@ -173,3 +175,18 @@ async def test_a_status_says_how_far_a_store_has_come() -> None:
     await manager.flush()
     host.add(user("milk"))
     assert repr(manager.extraction_status()) == "[ExtractionStatus(agent 1, 'inbox': saved up to 1, pending message 2)]"
+
+
+@pytest.mark.parametrize(
+    ("saved", "words"),
+    [
+        (Saved("s", (0, 1), (0,), as_messages=True), "s messages 0-1: 1 message, as it is"),
+        (Saved("s", (0,), (0,), ("tea", "milk")), "s message 0: 'tea', 'milk'"),
+        (Saved("s", (0,), (0,), tuple("abcde")), "s message 0: 'a', 'b', 'c' and 2 more"),
+        (Saved("s", (0,), (0,)), "s message 0: no new fact"),
+        (Saved("s", (0,), (0,), (), ("tea",)), "s message 0: no new fact; held already: 'tea'"),
+        (Saved("s", (0,), ()), "s message 0: nothing, all was dropped"),
+    ],
+)
+def test_a_save_says_what_reached_the_store(saved: Saved, words: str) -> None:
+    assert saved.told == words
