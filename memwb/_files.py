@@ -76,7 +76,7 @@ UNSEEN: Final = object()
 """For ``replace(over=)``: the caller has not looked at the old file."""
 
 _JOINED = 1 << 20  # less than this is put together in memory: one step for the system instead of several
-_HEX = frozenset("0123456789abcdef")
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{12}\.tmp", re.DOTALL)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _guard = threading.Lock()
 _thread_locks: dict[str, threading.Lock] = {}
@@ -137,7 +137,13 @@ def read(path: str | Path) -> tuple[bytes, Signature] | None:
 
 
 def replace(
-    target: Target, data: Part | Sequence[Part], *, durable: bool = False, over: object = UNSEEN, mode: int = 0o666
+    target: Target,
+    data: Part | Sequence[Part],
+    *,
+    durable: bool = False,
+    over: object = UNSEEN,
+    mode: int = 0o666,
+    under: Target | None = None,
 ) -> Written:
     """Put a new file with these bytes in the place of the old one, whole or not at all; call it under the lock.
 
@@ -151,6 +157,7 @@ def replace(
         durable: Wait until the file and its place in the folder are on the disk.
         over: The signature (None: no file) that the old file must still have just before it is replaced.
         mode: The permissions of a file that is new, as far as the process's mask leaves them.
+        under: The file whose lock the caller holds, where that is another one; it lies in a folder above.
 
     Raises:
         FileChangedError: The old file is not as ``over`` says. It is untouched.
@@ -159,7 +166,7 @@ def replace(
     folder, name = os.path.split(target)
     old = _status(target)
     temporary = os.path.join(folder, _temporary_name(name))
-    _note(target, temporary)
+    _note(target if under is None else under, temporary)
     if old is None:
         _make_folder(folder)
     try:
@@ -231,12 +238,6 @@ def _sealed(descriptor: int) -> Written:
     os.utime(descriptor, ns=(passed, passed))
     dated = signature(os.fstat(descriptor))
     return Written(dated, sealed=dated[3] == passed)
-
-
-def sweep(target: Target) -> None:
-    """Remove the temporary files that killed writers of this file have left; call it under a lock."""
-    folder, name = os.path.split(target)
-    _remove(folder, [entry for entry in os.listdir(folder) if _is_temporary(entry, name)])
 
 
 def turn(target: Target) -> int | None:
@@ -392,8 +393,10 @@ def _temporary_name(name: str) -> str:
 
 
 def _is_temporary(name: str, of: str) -> bool:
-    start, middle, end = name[: len(of) + 2], name[len(of) + 2 : -4], name[-4:]
-    return start == f".{of}." and end == ".tmp" and len(middle) == 12 and _HEX.issuperset(middle)
+    """Whether this is the name of this file's temporary file, or the path of any in a folder below."""
+    *folders, last = name.split(os.sep)
+    found = _TEMPORARY.fullmatch(last)
+    return found is not None and (found[1] == of if not folders else not {"", ".."}.intersection(folders))
 
 
 def _note(target: str, temporary: str) -> None:
@@ -406,11 +409,12 @@ def _note(target: str, temporary: str) -> None:
         return
     noted = _noted(lock)
     if not noted or _is_temporary(noted, os.path.basename(target)):
-        os.pwrite(lock.fileno(), os.fsencode(os.path.basename(temporary)), 0)
+        name = os.path.relpath(temporary, os.path.dirname(target))
+        os.pwrite(lock.fileno(), os.fsencode(name) + b"\0", 0)  # a longer one may have stood there
 
 
 def _noted(lock: FileIO) -> str:
-    return os.fsdecode(os.pread(lock.fileno(), 4096, 0))
+    return os.fsdecode(os.pread(lock.fileno(), 4096, 0).partition(b"\0")[0])
 
 
 def _clean(target: str, lock: FileIO | None) -> None:
@@ -421,10 +425,9 @@ def _clean(target: str, lock: FileIO | None) -> None:
     """
     folder, name = os.path.split(target)
     noted = _noted(lock) if lock is not None and lock.writable() else ""
-    if target in _swept and _is_temporary(noted, name):
-        left = [noted]
-    else:
-        left = [entry for entry in os.listdir(folder) if _is_temporary(entry, name)]
+    left = [noted] if _is_temporary(noted, name) else []
+    if not left or target not in _swept:
+        left += [entry for entry in os.listdir(folder) if _is_temporary(entry, name)]
     _remove(folder, left)
     _swept.add(target)
 

@@ -125,9 +125,8 @@ class Changes:
             FileChangedError: It is not as ``over`` says.
         """
         target = _files.resolve(path)
-        _files.sweep(target)
         self._folder.taken(path)
-        _files.replace(target, parts, durable=self._durable, over=over)
+        _files.replace(target, parts, durable=self._durable, over=over, under=self._notes)
         self._folder.forget(path)
 
     def remove(self, paths: Sequence[str]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -357,14 +359,24 @@ async def test_a_write_that_fails_changes_nothing_and_the_next_one_works(base, m
     assert await store.count("s1") == 2
 
 
-async def test_a_killed_writers_temporary_file_and_folder_are_removed(base):
-    await FileStore(base).add(session_entry("m1"))
-    left = write(base / "s1" / ".default.jsonl.0123456789ab.tmp", "half")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_killed_writers_temporary_file_and_folder_are_removed_by_the_next_write(base, monkeypatch):
+    asyncio.run(FileStore(base).add(session_entry("m1")))
+    monkeypatch.setattr(os, "replace", lambda *paths: os.kill(os.getpid(), signal.SIGKILL))
+    pid = os.fork()
+    if not pid:
+        asyncio.run(FileStore(base).update(session_entry("m1", content="new")))
+    assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+    monkeypatch.undo()
     gone = write(base / ".memwb-gone-0123456789ab" / "u.jsonl", definable_line(session_entry("x", "gone", "u")))
-    store = FileStore(base)
-    assert await store.get_entry("x") is None
-    await store.update(session_entry("m1", content="new"))
-    assert (left.exists(), gone.parent.exists()) == (False, False)
+    assert [path.suffix for path in (base / "s1").iterdir() if path.name.startswith(".")] == [".tmp"]
+
+    other = FileStore(base)
+    assert asyncio.run(other.get_entry("x")) is None
+    asyncio.run(other.add(session_entry("m2", "s2")))
+    assert [path.name for path in (base / "s1").iterdir()] == ["default.jsonl"]
+    assert not gone.parent.exists()
+    assert asyncio.run(other.get_entries("s1")) == [session_entry("m1")]
 
 
 async def test_removing_a_session_removes_its_folder_and_nothing_that_is_not_its_own(base):
