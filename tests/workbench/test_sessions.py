@@ -330,7 +330,7 @@ async def test_damage_is_told_with_its_place(opened, tmp_path):
 
     with pytest.warns(UserWarning, match="line 2"):
         state = await opened(FileStore(tmp_path))
-        await state.read("s")
+    await state.read("s")
     assert [(place, len(state.entries)) for _, place, _ in state.damage] == [("line 2", 1)]
 
 

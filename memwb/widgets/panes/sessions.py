@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
 from ..._text import counted, quoted, shortened
 from ...catalog import time_of
-from ...sessions.messages import SUMMARY, calls, results
+from ...sessions.messages import SUMMARY, ToolCall, calls, results
 from ...sessions.summarize import count_tokens
 from .parts import FOLDED_CHARACTERS, as_json, cropped, frame
 
@@ -189,8 +189,9 @@ def _entry(entry: MemoryEntry, key: str = "e") -> Node:
     )
 
 
-def _call_text(call: Any) -> str:
-    return f"{call.name or call.id}\n{as_json(call.arguments)}\nid {call.id}"
+def _call_text(call: ToolCall) -> str:
+    arguments = call.arguments if isinstance(call.arguments, str) else as_json(call.arguments)
+    return f"{call.name or call.id}\n{arguments}\nid {call.id}"
 
 
 def _words(text: str) -> Node:
