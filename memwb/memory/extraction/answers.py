@@ -12,8 +12,9 @@ from .types import ExtractionResult
 
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _FENCED = re.compile(r"\A\s*```\w*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_OPENING = re.compile(r"[\[{]")
 _MOST_TRIES = 1_000
-"""So many opening brackets without a list behind them are looked at."""
+"""So many opening brackets without JSON behind them are looked at."""
 
 
 @dataclass
@@ -35,22 +36,21 @@ def read_answer(text: str) -> Answer:
     """Find the JSON array of facts in an answer, and read it.
 
     Brackets in the prose around it, a code fence, an object around the array and what a model thinks aloud in
-    ``<think>`` do not matter. Of several arrays the last that holds facts counts. A list of mere numbers or texts
-    counts only where it is the whole answer: in prose it is a quotation.
+    ``<think>`` do not matter. Of several arrays the last that holds facts counts; those of one object count together. A
+    list of mere numbers or texts counts only where it is the whole answer: in prose it is a quotation. An answer that
+    breaks off is not read at all, since what is missing would be lost.
     """
     said = _THINKING.sub("", text)
     found, cut = _arrays(said)
     holding = [array for array in found if any(_is_fact(item) for item in array)]
-    lists = holding or [array for array in found if not array or any(isinstance(item, dict) for item in array)]
+    lists = holding or [array for array in found if _may_be_meant(array)]
     if not lists and len(found) == 1 and _is_whole(said, found[0]):
         lists = found
-    if not lists:
+    if cut or not lists:
         return Answer(unreadable=_reason(text, said, cut))
     answer = Answer()
     if len(lists) > 1:
         answer.notes.append(f"the answer holds {len(lists)} lists; the last one was used")
-    if cut:
-        answer.notes.append("the answer breaks off after the list that was used")
     _read_items(lists[-1], answer)
     return answer
 
@@ -64,24 +64,32 @@ def _reason(text: str, said: str, cut: bool) -> str:
 
 
 def _arrays(text: str) -> tuple[list[list[Any]], bool]:
-    """Return the outermost JSON arrays of a text, and whether one of them breaks off at its end."""
+    """Return the outermost JSON arrays of a text, and whether it breaks off inside a list or an object.
+
+    Lists that are values of one object are joined.
+    """
     found: list[list[Any]] = []
     decoder = json.JSONDecoder(parse_constant=_refuse)
-    end, tries = len(text.rstrip().removesuffix("```").rstrip()), 0
-    at = text.find("[")
-    while at >= 0 and tries < _MOST_TRIES:
+    end, tries, after = len(text.rstrip().removesuffix("```").rstrip()), 0, 0
+    while (opening := _OPENING.search(text, after)) and tries < _MOST_TRIES:
         try:
-            array, after = decoder.raw_decode(text, at)
+            value, after = decoder.raw_decode(text, opening.start())
         except json.JSONDecodeError as error:
             if error.pos >= end or error.msg.startswith("Unterminated string"):
-                return found, True  # what follows lies inside the list
-            tries, after = tries + 1, at + 1
+                return found, True
+            tries, after = tries + 1, opening.end()
         except (ValueError, RecursionError):
-            tries, after = tries + 1, at + 1
+            tries, after = tries + 1, opening.end()
         else:
-            found.append(array)
-        at = text.find("[", after)
+            lists = [value] if isinstance(value, list) else [each for each in value.values() if _may_be_meant(each)]
+            if lists:
+                found.append([item for each in lists for item in each])
     return found, False
+
+
+def _may_be_meant(value: Any) -> bool:
+    """Whether a value is a list that can be the list of facts: an empty one, or one that holds objects."""
+    return isinstance(value, list) and (not value or any(isinstance(item, dict) for item in value))
 
 
 def _refuse(constant: str) -> NoReturn:

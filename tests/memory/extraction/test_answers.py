@@ -53,7 +53,9 @@ async def test_b38_each_answer_keeps_reports_and_holds_back_as_stated(case: dict
         ('Example: [{"content": "no"}] Answer: [{"content": "a"}]', ["a"]),
         ('[{"content": "a"}] Nothing else: []', ["a"]),
         ('{"facts": [{"content": "a"}], "done": true}', ["a"]),
-        ('{"a": [{"content": "a"}], "b": [{"cont', ["a"]),
+        ('{"likes": [{"content": "a"}], "tags": ["x"], "owns": [{"content": "b"}]}', ["a", "b"]),
+        ('{"note": "see [1]", "facts": []}', []),
+        ('{\'facts\': [{"content": "a"}]}', ["a"]),
         ('[{"content": "a", "metadata": {"tags": ["x", "y"]}}]', ["a"]),
         ('[{"content": "a ]"}, {"content": "[ b"}]', ["a ]", "[ b"]),
         ('[{"content": "\\ud800"}, {"content": "a"}]', ["a"]),
@@ -77,6 +79,9 @@ def test_facts_are_found_in(text: str, kept: list[str]) -> None:
         ("See [1] and [2].", "the answer holds no list of facts"),
         ('They are ["tea", "milk"].', "the answer holds no list of facts"),
         ('{"content": "a"}', "the answer holds no list of facts"),
+        ('{"content": "a", "metadata": {"tags": ["x"]}}', "the answer holds no list of facts"),
+        ('{"a": [{"content": "a"}], "b": [{"cont', "the answer breaks off inside its list"),
+        ('Like [{"content": "a"}]: [{"content": "b"}, {"con', "the answer breaks off inside its list"),
         ('[{"content": "a"}, {"content": "b', "the answer breaks off inside its list"),
         ('[{"content": "a", "metadata": {"tags": ["x"]}}, {"content"', "the answer breaks off inside its list"),
         ('```json\n[{"content": "a"},\n```', "the answer breaks off inside its list"),
@@ -124,7 +129,11 @@ _FACTS = st.lists(
 
 
 @given(
-    _PROSE, _FACTS, _PROSE, st.booleans(), st.sampled_from(["{}", "```json\n{}\n```", '{{"facts": {}}}', "[1] {} [2]"])
+    _PROSE,
+    _FACTS,
+    _PROSE,
+    st.booleans(),
+    st.sampled_from(["{}", "```json\n{}\n```", '{{"facts": {}, "n": [1]}}', "[1] {} {{2}}"]),
 )
 def test_every_list_of_facts_is_read_whatever_stands_around_it(
     before: str, items: Any, after: str, ascii_only: bool, around: str
@@ -140,7 +149,9 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
     assert not (answer.facts and answer.unreadable)
 
 
-@pytest.mark.parametrize("text", ["[" * 200_000, "[1," * 100_000, "[x" * 100_000, '["' * 100_000, "[{" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["[" * 200_000, "[1," * 100_000, "[x" * 100_000, '["' * 100_000, "[{" * 100_000, "{" * 200_000]
+)
 def test_hostile_answers_take_no_time(text: str) -> None:
     began = perf_counter()
     assert read_answer(text).facts == []
