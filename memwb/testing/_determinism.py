@@ -127,9 +127,14 @@ class Freeze:
         self._open.pop().__exit__(None, None, None)
 
     def start(self) -> Frozen:
-        """Freeze until :meth:`stop` or the end of the process."""
+        """Freeze until :meth:`stop` or the end of the process, whether this object is kept or not."""
+        _started.append(self)
         return self.__enter__()
 
     def stop(self) -> None:
         """End what :meth:`start` began."""
         self.__exit__(None, None, None)
+        _started.remove(self)
+
+
+_started: list[Freeze] = []  # what was started ends with its object, which a notebook's first cell may not keep

@@ -81,6 +81,8 @@ class ReplayAgent:
         aux_model: The default model of the extraction, which else is ``model``.
         system_prompt: Given to ``model``.
         call: Runs the manager's callbacks; see :meth:`MemoryManager.trace_injection`.
+        wait_for_saves: Whether each step waits for the saves that it began, so that every run is the same. Else they go
+            on behind the replay, as they do behind an agent, and a step may come before what an earlier one found.
 
     Attributes:
         messages: The history so far.
@@ -105,6 +107,7 @@ class ReplayAgent:
         aux_model: Any = None,
         system_prompt: str = "",
         call: Call | None = None,
+        wait_for_saves: bool = True,
     ) -> None:
         self.recorded: list[Message] = copied(list(messages))
         check_messages(self.recorded)
@@ -115,7 +118,7 @@ class ReplayAgent:
         self.state: dict[str, Any] = {}
         times = times_told(self.recorded) if as_of is None else times_of(self.recorded, as_of)
         self._hindsight = Hindsight(manager, times, leave_out=as_of is not None, call=call)
-        self._manager = manager
+        self._manager, self._waits = manager, wait_for_saves
         self._hooks: dict[type, list[tuple[float, Callable[[Any], Any]]]] = {}
         self._started = self._open = self._waiting = False
         self._at = self._steps = self._invocations = 0
@@ -154,12 +157,16 @@ class ReplayAgent:
         recorded = self.recorded[self._at] if self._at < len(self.recorded) else None
         try:
             if recorded is None or (self._waiting and recorded["role"] != "user"):
-                return await self._answered(step, recorded)
-            return await self._joined(step, recorded)
+                step = await self._answered(step, recorded)
+            else:
+                step = await self._joined(step, recorded)
         except BaseException:
             if self._open:
                 await self._end()
             raise
+        if self._waits:
+            await self._manager.wait_for_saves()
+        return step
 
     def __aiter__(self) -> ReplayAgent:
         return self

@@ -199,7 +199,7 @@ async def open_replay(
     desk = Desk(changed, asks=settings.review)
     manager = MemoryManager(targets, search_tool_config=False, injection=bench.injection)
     manager.review = desk.review
-    agent = ReplayAgent(messages, manager, aux_model=model, call=bench.call_limited)
+    agent = ReplayAgent(messages, manager, aux_model=model, call=bench.call_limited, wait_for_saves=False)
     return Replay(agent, manager, desk, tuple(store.name for store in chosen), lacks)
 
 

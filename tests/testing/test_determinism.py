@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from memwb import _time
 from memwb.stores import TestMemoryStore
-from memwb.testing import FrozenClock, SequentialIds, frozen
+from memwb.testing import FrozenClock, SequentialIds, _determinism, frozen
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -95,6 +96,15 @@ def test_a_notebook_starts_and_stops_it() -> None:
     assert freeze.start().clock() == START
     assert _time.now() == START
     freeze.stop()
+    assert _time._sources is before
+
+
+def test_what_a_notebook_started_lasts_though_it_was_not_kept() -> None:
+    before = _time._sources
+    frozen().start()
+    gc.collect()
+    assert _time.now() == START
+    _determinism._started[-1].stop()
     assert _time._sources is before
 
 

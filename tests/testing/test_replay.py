@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwb.errors import ConfigError
-from memwb.memory import AfterInvocation, BeforeModelCall, MemoryManager, MessageAdded, model_calls
+from memwb.memory import (
+    AfterInvocation,
+    BeforeModelCall,
+    InvocationTrigger,
+    MemoryManager,
+    MessageAdded,
+    ModelExtractor,
+    model_calls,
+)
 from memwb.stores import TestMemoryStore
 from memwb.testing import FaultyStore, ReplayAgent, ScriptedModel, frozen
 from tests.memory.stores import BareStore, assistant, tool_result, tool_use, user
@@ -203,6 +211,23 @@ async def test_a_predicate_sees_the_replay_as_its_agent() -> None:
     agent.state["topic"] = "tea"
     await agent.run()
     assert [(context.agent is agent, context.state["topic"]) for context in seen] == [(True, "tea")]
+
+
+async def test_a_step_waits_for_its_saves_unless_they_are_to_go_on_behind_it() -> None:
+    def extracting() -> MemoryManager:
+        model = ScriptedModel({"": [{"content": "green tea is welcome"}]})
+        extraction: Any = {"trigger": InvocationTrigger(), "extractor": ModelExtractor(model)}
+        return MemoryManager([TestMemoryStore(name="notes", persist=False, extraction=extraction)])
+
+    talk = [user("I like green tea."), assistant("Noted."), user("green tea?"), assistant("Yes.")]
+    agent = ReplayAgent(talk, extracting())
+    await agent.run()
+    assert injected(agent) == [[], ["green tea is welcome"]]
+    behind = ReplayAgent(talk, manager := extracting(), wait_for_saves=False)
+    await behind.run()
+    assert injected(behind) == [[], []]
+    await manager.wait_for_saves()
+    assert await manager.stores[0].count() == 1
 
 
 async def test_what_is_no_message_is_refused_at_once() -> None:
