@@ -82,6 +82,7 @@ _guard = threading.Lock()
 _thread_locks: dict[str, threading.Lock] = {}
 _held: dict[str, FileIO] = {}  # the lock files that this process holds now, by target
 _swept: set[str] = set()
+_free: dict[str, str] = {}  # by target: a name that this process has noted, and that no file has any more
 
 
 def safe_name(name: str) -> str:
@@ -165,8 +166,10 @@ def replace(
     """
     folder, name = os.path.split(target)
     old = _status(target)
-    temporary = os.path.join(folder, _temporary_name(name))
-    _note(target if under is None else under, temporary)
+    noted = _free.pop(target, None) if under is None and target in _held else None
+    temporary = os.path.join(folder, noted or _temporary_name(name))
+    if noted is None:
+        _note(target if under is None else under, temporary)
     if old is None:
         _make_folder(folder)
     try:
@@ -180,6 +183,7 @@ def replace(
         if over is not UNSEEN and look(target) != over:
             raise FileChangedError(target)
         os.replace(temporary, target)
+        _free[target] = os.path.basename(temporary)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
@@ -409,7 +413,7 @@ def _note(target: str, temporary: str) -> None:
         return
     noted = _noted(lock)
     if not noted or _is_temporary(noted, os.path.basename(target)):
-        name = os.path.relpath(temporary, os.path.dirname(target))
+        name = temporary[len(os.path.dirname(target)) :].lstrip(os.sep)
         os.pwrite(lock.fileno(), os.fsencode(name) + b"\0", 0)  # a longer one may have stood there
 
 
@@ -420,11 +424,15 @@ def _noted(lock: FileIO) -> str:
 def _clean(target: str, lock: FileIO | None) -> None:
     """Remove the temporary files of writers that were killed; the caller holds the lock.
 
-    The last writer's is named in the lock file. The whole folder is looked through once in a process, and whenever
-    the lock file cannot be relied on.
+    The last writer's is named in the lock file: where that was this process, and no file has the name any more, the
+    name is used again. The whole folder is looked through once in a process, and whenever the lock file cannot be
+    relied on.
     """
     folder, name = os.path.split(target)
     noted = _noted(lock) if lock is not None and lock.writable() else ""
+    if noted and noted == _free.get(target):
+        return
+    _free.pop(target, None)
     left = [noted] if _is_temporary(noted, name) else []
     if not left or target not in _swept:
         left += [entry for entry in os.listdir(folder) if _is_temporary(entry, name)]
@@ -468,6 +476,7 @@ def _after_fork_in_child() -> None:
     _guard = threading.Lock()
     _thread_locks.clear()
     _held.clear()
+    _free.clear()
 
 
 if hasattr(os, "register_at_fork"):

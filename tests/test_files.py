@@ -232,6 +232,33 @@ def test_the_next_writer_removes_what_a_killed_one_left_also_late_in_a_process(t
     assert path.read_bytes() == b"one"
 
 
+def test_a_process_names_its_temporary_files_alike_until_another_one_has_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, names = tmp_path / "a.json", []
+    rename = os.replace
+
+    def renamed(name: str, target: str) -> None:
+        names.append(name)
+        rename(name, target)
+
+    monkeypatch.setattr(_files.os, "replace", renamed)
+    for text in (b"one", b"two", b"three"):
+        exclusively(path, lambda text=text: replace(path, text))
+    monkeypatch.setattr(_files.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
+    with pytest.raises(OSError, match="no"):
+        exclusively(path, lambda: replace(path, b"four"))
+    monkeypatch.setattr(_files.os, "replace", renamed)
+    exclusively(path, lambda: replace(path, b"five"))
+    (tmp_path / "a.json.lock").write_bytes(b".a.json.0123456789ab.tmp")
+    (tmp_path / ".a.json.0123456789ab.tmp").write_bytes(b"half, of another process")
+    exclusively(path, lambda: replace(path, b"six"))
+    assert names[0] == names[1] == names[2]
+    assert len(set(names)) == 3
+    assert sorted(os.listdir(tmp_path)) == ["a.json", "a.json.lock"]
+    assert path.read_bytes() == b"six"
+
+
 @pytest.mark.parametrize(
     "note", [b"", b"nonsense", b".a.json.0123456789ab.tmp/../b", b"../b", b".b.json.0123456789ab.tmp"]
 )
