@@ -281,7 +281,7 @@ class FileStore:
             if self._folder.find(lines.key) == path:
                 times = lines.times
                 found.append(SessionInfo(*lines.key, len(times), min(times), max(times)))
-            else:
+            elif self._folder.looked(path) is lines:  # it was not removed just now
                 session_id, user_id = lines.key
                 reason = (
                     f"it holds entries of session {session_id!r:.60} and user {user_id!r:.60}, but not in their place"
