@@ -77,7 +77,7 @@ class Times:
 
     Attributes:
         nothing: Round trips to a handler that does nothing.
-        later: What passes inside the kernel from a message to a task that it asks for: the kernel's own work.
+        later: What passes in the kernel from a message until a task that it asks for runs: what ipykernel itself takes.
         change: Round trips of a change, until its preview is there.
         inside: What of them passed inside the kernel.
         cpu: The CPU time in there.

@@ -12,6 +12,8 @@ from pathlib import Path
 from tests.benchmarks import figures, tables
 from tests.benchmarks.sides import SIDES
 
+MEASURES = {**figures.MEASURES, **tables.MEASURES}
+
 
 def main() -> None:
     """Run the measurement that the first argument describes."""
@@ -25,8 +27,7 @@ def main() -> None:
             stores=wanted["stores"],
             seconds=wanted["seconds"],
         )
-        measure = {**figures.MEASURES, **tables.MEASURES}[wanted["figure"]]
-        samples = asyncio.run(measure(setting))
+        samples = asyncio.run(MEASURES[wanted["figure"]](setting))
     print(json.dumps(asdict(samples)))
 
 
