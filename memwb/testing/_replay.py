@@ -119,13 +119,18 @@ class ReplayAgent:
         times = times_told(self.recorded) if as_of is None else times_of(self.recorded, as_of)
         self._hindsight = Hindsight(manager, times, leave_out=as_of is not None, call=call)
         self._manager, self._waits = manager, wait_for_saves
-        self._hooks: dict[type, list[tuple[float, Callable[[Any], Any]]]] = {}
+        self._hooks: dict[str, list[tuple[float, Callable[[Any], Any]]]] = {}
         self._started = self._open = self._waiting = False
         self._at = self._steps = self._invocations = 0
 
     def add_hook(self, callback: Callable[[Any], Any], event_type: type, order: float = 0) -> None:
-        """Call ``callback``, async or not, with each event of a type; lower orders first."""
-        insort(self._hooks.setdefault(event_type, []), (order, callback), key=lambda hook: hook[0])
+        """Call ``callback``, async or not, with each event of a type; lower orders first.
+
+        The SDK's type of the same event stands for memwb's own (``AfterInvocationEvent`` for ``AfterInvocation``), so
+        that a trigger written for the SDK fires here too.
+        """
+        name = event_type.__name__.removesuffix("Event")
+        insort(self._hooks.setdefault(name, []), (order, callback), key=lambda hook: hook[0])
 
     @property
     def done(self) -> bool:
@@ -231,7 +236,7 @@ class ReplayAgent:
         await self._fire(MessageAdded(self, message))
 
     async def _fire(self, event: Any) -> None:
-        hooks = list(self._hooks.get(type(event), ()))
+        hooks = list(self._hooks.get(type(event).__name__, ()))
         if isinstance(event, AfterInvocation):  # as in the SDK: what tidies up runs in the opposite order
             hooks = [hook for _, group in groupby(hooks, key=lambda hook: hook[0]) for hook in reversed(list(group))]
         for _, callback in hooks:

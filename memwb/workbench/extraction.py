@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._text import counted
+from ..bridge import strands
 from ..errors import ConfigError, StaleTraceError, nearest
 from ..memory.extraction.filter import Numbered, filtered
 from ..memory.messages import copied
@@ -408,6 +409,4 @@ def _model_of(agent: Any) -> Any:
     model = getattr(agent, "aux_model", None) or getattr(agent, "model", None)
     if callable(getattr(model, "complete", None)) or not callable(getattr(model, "stream", None)):
         return model
-    from ..bridge import strands
-
     return strands.model(model)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..bridge import strands
 from ..errors import ConfigError, nearest
 from ..memory import (
     ExtractionConfig,
@@ -221,7 +222,7 @@ def _config(store: Any, own: Extraction | None, settings: ExtractionSettings) ->
     if own is not None:
         config["trigger"], config["filter"] = list(own.triggers), own.filter
         if own.extractor is not None:
-            config["extractor"] = own.extractor
+            config["extractor"] = _in_memwbs_form(own.extractor)
     if settings.every is not None:
         config["trigger"] = IntervalTrigger(settings.every)
     if settings.exclude is not None:
@@ -229,6 +230,16 @@ def _config(store: Any, own: Extraction | None, settings: ExtractionSettings) ->
     if settings.system_prompt is not None and has_method(store, "add"):
         config["extractor"] = ModelExtractor(_model_of(config.get("extractor")), settings.system_prompt)
     return config
+
+
+def _in_memwbs_form(extractor: Any) -> Any:
+    """Return memwb's extractor for the SDK's own, with its prompt and model: the SDK's asks models of the SDK alone."""
+    if type(extractor).__name__ != "ModelExtractor" or not strands.is_strands(extractor):
+        return extractor
+    model = getattr(extractor, "_model", None)
+    return ModelExtractor(
+        strands.model(model) if model is not None else None, getattr(extractor, "_system_prompt", None)
+    )
 
 
 def _model_of(extractor: Any) -> Any:
