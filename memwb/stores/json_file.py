@@ -241,7 +241,8 @@ class TestMemoryStore(MemoryStore):
     ) -> Record:
         """Give a record another text, other metadata, or both; None leaves what there is.
 
-        Id, createdAt and all else that the file keeps in the record stay, and so does its place.
+        Id, createdAt and all else that the file keeps in the record stay, and so does its place. The documented file
+        has no field for the time of a change: ``updated_at`` stays None.
 
         Args:
             id: The record's id.

@@ -108,6 +108,21 @@ async def test_an_update_keeps_id_and_time_and_moves_nothing_up(file: StoreFile)
     assert [entry.content for entry in await store.search("tea")] == ["tea three", "tea two", "tea four"]
 
 
+async def test_b52_an_edit_leaves_the_time_of_creation_and_an_unknown_id_is_an_error(file: StoreFile) -> None:
+    """The documented file keeps no time of change, so none is made up."""
+    clock = FrozenClock("2026-01-01T00:00:00Z")
+    store = file.store(clock=clock)
+    added = await store.add("tea")
+    before = await store.get(added.id)
+    clock.advance(hours=1)
+    after = await store.update(added.id, content="coffee")
+    assert before is not None
+    assert (after.created_at, before.updated_at, after.updated_at) == (before.created_at, None, None)
+    assert set(file.records()[0]) == {"id", "content", "createdAt"}
+    with pytest.raises(EntryNotFoundError):
+        await store.update("unknown", content="water")
+
+
 async def test_a_text_that_another_record_holds_is_refused_naming_it(written: StoreFile) -> None:
     before = written.bytes()
     with pytest.raises(
