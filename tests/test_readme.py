@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import memwb
+
 PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 ABOUT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -53,6 +55,19 @@ async def test_the_example_of_extraction_runs(capsys):
     await eval(code, names)
 
     assert "saved       notes messages 0-1: 'The user is allergic to latex.'" in capsys.readouterr().out
+
+
+async def test_the_example_of_the_extraction_panel_runs():
+    [block] = re.findall(r"```python\n(.*?)```", section("Watch memories being written"), flags=re.DOTALL)
+    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    names: dict[str, object] = {"memwb": memwb}
+    await eval(code, names)
+
+    panel = names["panel"]
+    assert [fact.state for fact in panel.state.facts] == ["written"]
+    assert await names["store"].count() == 0
+    panel.close()
+    names["wb"].close()
 
 
 def test_it_shows_one_picture():
