@@ -67,6 +67,8 @@ class Folds:
         text and the other blocks hold those of the message before, in their order: texts by their words, others by
         their kind.
         """
+        if not self._folds:
+            return []
         content: list[dict[str, Any]] = list(message["content"])
         with self._lock:
             texts = {block["text"] for block in content if isinstance(block.get("text"), str)}
