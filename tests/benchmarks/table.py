@@ -44,14 +44,15 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (HEAD, rule, *(astuple(row) for row in rows)))
 
 
-def write(path: Path, text: str) -> None:
-    """Replace what stands between the marks of a Markdown file; a file without them, or none, holds the text alone."""
-    marked = f"{BEGIN}\n\n{text}\n\n{END}"
+def write(path: Path, text: str, mark: str = "speed") -> None:
+    """Replace what stands between two marks in a Markdown file; a file without them, or none, holds the text alone."""
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    marked = f"{begin}\n\n{text}\n\n{end}"
     old = path.read_text(encoding="utf-8") if path.exists() else ""
-    if BEGIN in old and END in old:
-        before, after = old.split(BEGIN)[0], old.split(END)[1]
+    if begin in old and end in old:
+        before, after = old.split(begin)[0], old.split(end)[1]
         path.write_text(f"{before}{marked}{after}", encoding="utf-8")
     elif old:
-        raise ValueError(f"{path} has no {BEGIN} and {END} between which the table could be written.")
+        raise ValueError(f"{path} has no {begin} and {end} between which the table could be written.")
     else:
         path.write_text(f"{marked}\n", encoding="utf-8")
