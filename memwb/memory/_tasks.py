@@ -27,3 +27,23 @@ def give_up(task: asyncio.Task[Any]) -> None:
     loop = task.get_loop()
     if not task.done() and not loop.is_running() and not loop.is_closed():
         task.cancel()
+
+
+def a_loop_runs() -> bool:
+    """Whether a task can begin here: whether an event loop runs in this thread."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def cuts_off(error: BaseException, task: asyncio.Task[Any]) -> bool:
+    """Whether an exception stops ``task`` from outside; work that raises CancelledError itself has merely failed."""
+    import asyncio
+
+    if isinstance(error, asyncio.CancelledError):
+        return task.cancelling() > 0
+    return not isinstance(error, Exception)

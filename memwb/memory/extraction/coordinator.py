@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any
 
 from ...errors import ConfigError
-from .._tasks import finished, give_up
+from .._tasks import a_loop_runs, cuts_off, finished, give_up
 from ..events import AfterInvocation, MessageAdded
 from ..messages import check_messages
 from .batches import Batch, ExtractionStatus, Line, Request
@@ -166,7 +166,7 @@ class Coordinator:
             due = line.is_due()
         if not due:
             self._tell(Skipped, line.name, line.failures, f"{line.failures} failures in a row, every third is tried")
-        elif not _loop_runs():
+        elif not a_loop_runs():
             self._tell(Skipped, line.name, line.failures, "no event loop runs here; the next request or flush saves")
         else:
             self._enqueue(line, partial(self._save, line))
@@ -301,7 +301,7 @@ class Coordinator:
         try:
             unreadable = await save_batch(self._sink(line), batch, partial(self._found, line))
         except BaseException as error:
-            cut_off = _cuts_off(error, request)
+            cut_off = cuts_off(error, request.task)
             self._failed(line, request, batch, error, perf_counter() - began, cut_off)
             if cut_off:
                 raise
@@ -352,10 +352,14 @@ class Coordinator:
             line.failures += not request.failed
             request.failed = True
             failures = line.failures
-        self._tell(Failed, line.name, batch.numbers, error, failures, batch.unwritten, cut_off, seconds)
         level = logging.ERROR if line.backing_off else logging.WARNING
         told = "it was cut off" if cut_off else error_told(error)
-        _log.log(level, "saving to store %r failed, %d in a row: %s", line.name, failures, told)
+        trace = error if _log.isEnabledFor(logging.DEBUG) else None
+        _log.log(level, "saving to store %r failed, %d in a row: %s", line.name, failures, told, exc_info=trace)
+        if cut_off:  # it goes on its way, and the frames with it
+            error = type(error)(*error.args)
+        _let_go_of_frames(error)
+        self._tell(Failed, line.name, batch.numbers, error, failures, batch.unwritten, cut_off, seconds)
 
     def _trim(self) -> None:
         """Let go of the messages that every store has saved."""
@@ -371,20 +375,18 @@ def _referring(agent: Any) -> Callable[[], Any]:
         return lambda: agent
 
 
-def _loop_runs() -> bool:
-    import asyncio
+def _let_go_of_frames(error: BaseException) -> None:
+    """Forget where an exception, and those behind it, came from: else the log would keep every batch in memory."""
+    seen: set[int] = set()
+    errors: list[BaseException | None] = [error]
+    while errors:
+        each = errors.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            errors += [each.__cause__, each.__context__, *_parts(each)]
 
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
-
-def _cuts_off(error: BaseException, request: Request) -> bool:
-    """Whether a save was stopped from outside; a store that raises CancelledError itself has merely failed."""
-    import asyncio
-
-    if isinstance(error, asyncio.CancelledError):
-        return request.task.cancelling() > 0
-    return not isinstance(error, Exception)
+def _parts(error: BaseException) -> list[BaseException]:
+    parts = getattr(error, "errors", None)
+    return [part for part in parts if isinstance(part, BaseException)] if isinstance(parts, list) else []

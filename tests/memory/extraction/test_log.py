@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import logging
 import re
+import weakref
 from typing import Any
 
 import pytest
 
-from memwb.memory import Buffered, ExtractionLog, Fired, Flushed, ModelExtractor, Saved, Unreadable
+from memwb.memory import Buffered, ExtractionLog, Failed, Fired, Flushed, ModelExtractor, Saved, Unreadable
 from memwb.memory.extraction.happenings import numbers_told
 from memwb.testing import ScriptedModel
-from tests.memory.extraction.host import Host, Inbox, attached, facts, told
+from tests.memory.extraction.host import Host, Inbox, attached, facts, settle, told
 from tests.memory.stores import tool_use, user
 
 
@@ -190,3 +194,47 @@ async def test_a_status_says_how_far_a_store_has_come() -> None:
 )
 def test_a_save_says_what_reached_the_store(saved: Saved, words: str) -> None:
     assert saved.told == words
+
+
+@pytest.mark.parametrize("cut_off", [False, True])
+async def test_a_failure_in_the_log_keeps_no_batch_in_memory(cut_off: bool) -> None:
+    class Kept(dict[str, Any]):
+        """A message that can be referred to weakly."""
+
+    gone: list[weakref.ref[Any]] = []
+
+    class Failing(Inbox):
+        async def add_messages(self, messages: list[Any], context: Any = None) -> None:
+            batch = Kept(messages[0])
+            gone.append(weakref.ref(batch))
+            if cut_off:
+                await asyncio.sleep(60)
+            try:
+                raise KeyError(len(batch))
+            except KeyError as error:
+                raise OSError("full") from error
+
+    def cancel_saves() -> None:
+        for task in asyncio.all_tasks() - {asyncio.current_task(), flush}:
+            task.cancel()
+
+    manager, host = await attached(Failing())
+    host.turn("tea")
+    flush = asyncio.ensure_future(manager.flush())
+    if cut_off:
+        await settle()
+        cancel_saves()
+    await flush
+    gc.collect()
+    assert [ref() for ref in gone] == [None] * (1 if cut_off else 2)
+    assert {event.error.__traceback__ for event in manager.extraction_log.of(Failed)} == {None}
+
+
+async def test_where_a_failure_came_from_is_logged_on_request(caplog: Any) -> None:
+    manager, host = await attached(Inbox(faults=[OSError("full"), OSError("full")], extraction=True))
+    host.add(user("tea"))
+    for level in (logging.WARNING, logging.DEBUG):
+        caplog.set_level(level, "memwb.memory")
+        await manager.flush()
+    assert [record.exc_info is not None for record in caplog.records] == [False, True]
+    assert caplog.messages[0] == "saving to store 'inbox' failed, 1 in a row: OSError: full"
