@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from .._text import estimate_tokens, quoted
 from ..errors import ConfigError, nearest
+from .messages import copied
 from .search import StoreAnswer
 from .types import RELEVANCE_SCORE, MemoryEntry, Message, has_method
 
@@ -138,6 +140,23 @@ class InjectionTrace:
         self.entries = list(entries)
         self.answers = tuple(answers)
         self._host_placement = host_placement
+
+    def __copy__(self) -> Self:
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Copy what the trace tells; the stores and callbacks that it was made with are no part of that and stay."""
+        new = self.__copy__()
+        new.messages, new.entries = copied(self.messages), deepcopy(self.entries, memo)
+        return new
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "An InjectionTrace cannot be pickled: it holds the stores and callbacks that it was made with. Keep what "
+            "it tells: trace.to_frame(), trace.messages, trace.text, or repr(trace)."
+        )
 
     @property
     def fired(self) -> bool:

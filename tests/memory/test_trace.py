@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -202,6 +204,23 @@ class TestPage:
         assert len(html.encode()) < 100_000
         assert "… and 19,950 more hits, not shown here" in html
         assert "more characters, not shown here" in html
+
+
+class TestCopies:
+    async def test_a_copy_shares_nothing_that_can_change_but_the_stores_and_callbacks(self) -> None:
+        trace = await traced(ListedStore("home", "tea"), injection={"format": lambda context: "tea!"})
+        before = (repr(trace), json.dumps(trace.messages), [hit.content for hit in trace.hits])
+
+        deep, shallow = copy.deepcopy(trace), copy.copy(trace)
+        deep.messages[0]["content"].clear()
+        deep.entries[0].content = "changed"
+        assert (repr(trace), json.dumps(trace.messages), [hit.content for hit in trace.hits]) == before
+        assert (trace.entries[0].content, shallow.messages) == ("tea", trace.messages)
+        assert (deep.settings, deep.answers) == (trace.settings, trace.answers)
+
+    async def test_it_refuses_to_be_pickled_and_says_what_to_keep(self) -> None:
+        with pytest.raises(TypeError, match=r"cannot be pickled: it holds the stores .* trace\.to_frame\(\)"):
+            pickle.dumps(await traced(ListedStore("home", "tea")))
 
 
 class TestExplanationPage:
