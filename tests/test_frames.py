@@ -529,3 +529,25 @@ async def test_a_store_that_lists_no_records_is_named(page):
     with pytest.raises(ConfigError, match=r"frame: store 'odd' listed .* must return a list of records") as caught:
         await frame(Odd())
     assert caught.value.key == "store"
+
+
+@pytest.mark.parametrize("depth", [100, 500, 900])
+@pytest.mark.parametrize("inside", ["dict", "list"])
+async def test_metadata_of_a_foreign_file_may_nest_deep(depth, inside, tmp_path):
+    nested = '{"a": ' * depth + "1" + "}" * depth
+    metadata = nested if inside == "dict" else f'{{"k": [{nested}]}}'
+    record = f'{{"id": "r1", "content": "tea", "createdAt": "2026-01-01T00:00:00.000Z", "metadata": {metadata}}}'
+    tmp_path.joinpath("deep.json").write_text(f"[{record}]")
+    store = TestMemoryStore(name="deep", path=tmp_path / "deep.json")
+
+    shown = await frame(store)
+    assert list(shown["content"]) == ["tea"]
+    [back] = records_from_frame(shown)
+    assert depth_of(back.metadata) == depth + 2 * (inside == "list")
+
+
+def depth_of(value):
+    levels = 0
+    while isinstance(value, dict | list):
+        value, levels = next(iter(value.values() if isinstance(value, dict) else value)), levels + 1
+    return levels

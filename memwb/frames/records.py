@@ -19,6 +19,7 @@ some record has one; and one column for every metadata key, nested dicts flatten
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -66,7 +67,7 @@ class Cell(str):
     def __new__(cls, value: Any) -> Cell:
         """Make the cell that stands for ``value``."""
         cell = super().__new__(cls, _SURROGATES.sub("\ufffd", value if isinstance(value, str) else _shown(value)))
-        cell.value = copied(value)
+        cell.value = _copied(value)
         return cell
 
     def __getnewargs__(self) -> tuple[Any]:
@@ -243,8 +244,18 @@ def _shown(value: Any) -> str:
         return _text(value)
     try:
         return _JSON.encode(value)
-    except (TypeError, ValueError, RecursionError):  # keys that are no texts, a list inside itself
-        return _text(value)
+    except (TypeError, ValueError, RecursionError):  # keys that are no texts, a list inside itself, or deep ones
+        with contextlib.suppress(RecursionError):
+            return _text(value)
+        return f"{type(value).__name__} that nests too deep to be shown"
+
+
+def _copied(value: Any) -> Any:
+    """Copy a value, unless it nests so deep (as only foreign files do) that Python's stack would not hold that."""
+    try:
+        return copied(value)
+    except RecursionError:
+        return value
 
 
 def _text(value: Any) -> str:
@@ -336,7 +347,7 @@ def _metadata(frame: pandas.DataFrame, names: Sequence[str]) -> list[dict[str, A
         for row, cell in enumerate(column_of(frame, name)):
             if cell is pd.NA or (not ours and is_missing(cell)):
                 continue
-            value = copied(cell.value if isinstance(cell, Cell) else cell)
+            value = _copied(cell.value if isinstance(cell, Cell) else cell)
             if not path and not isinstance(value, dict):
                 raise ConfigError(f"Row {row}: metadata is {value!r}; it must be a dict.", key=name, value=value)
             if not path:
