@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._text import counted
 from ..errors import BrokenStoreError, ConfigError
-from ..memory.messages import fold
-from ..memory.settings import PLACEMENTS, Injection
+from ..memory.messages import fold, latest_index
+from ..memory.settings import Injection
 from .editor import NAMES
 from .export_source import Written, written
 from .export_text import MARK, MODULE, PLACED, TEST
 
 if TYPE_CHECKING:
     from ..memory import InjectionTrace
+    from ..memory.types import Placement
     from .state import WorkbenchState
+
+FORMS: dict[tuple[int, int], tuple[Placement, bool]] = {
+    (1, 48): ("prepend", False),
+    (1, 54): ("append", True),
+    (1, 59): ("append", False),
+}
+"""Since which release the SDK puts the block where, and whether it sets it off from a tool's result, not only from text."""
 
 _OWN = ("injection", "PLACEMENT")
 _TAKEN = frozenset(sys.stdlib_module_names) | {"strands", "pytest", "memwb"}
@@ -157,21 +165,32 @@ def _test(state: WorkbenchState, trace: InjectionTrace, name: str) -> str:
     from ..bridge.strands import sent
 
     messages = list(state.seen)
-    folded = {place: _folded(trace, messages, place) for place in PLACEMENTS}
+    at, folded = _folded(trace, messages)
     values = {
         "messages": ("the conversation", messages),
         "state": ("the agent's state", _state(state.source.state)),
         "agent": ("the agent's name", getattr(state.source.agent, "name", None)),
         "answers": ("what the stores answered", _answers(state, trace)),
-        "expected": ("what the model gets", {place: sent(given) for place, given in folded.items()}),
+        "given": ("what the model gets", sent(messages)),
+        "at": ("the place of the block", at),
+        "folded": ("what the model gets", folded),
     }
     literals = {key: _literal(what, value) for key, (what, value) in values.items()}
     return TEST.format(mark=MARK, name=name, **literals)
 
 
-def _folded(trace: InjectionTrace, messages: list[Any], place: str) -> list[Any]:
-    folded = fold(messages, trace.text, place) if trace.injected and trace.text is not None else None
-    return messages if folded is None else folded
+def _folded(trace: InjectionTrace, messages: list[Any]) -> tuple[int | None, dict[tuple[int, int], Any]]:
+    """Return the place of the message with the block, and the message by the first release that writes it so."""
+    at = latest_index(messages, "user")
+    if not trace.injected or trace.text is None or at is None:
+        return None, {}
+    forms = {}
+    for since, (place, apart) in FORMS.items():
+        message = (fold(messages, trace.text, place) or messages)[at]
+        if apart and not trace.text.startswith("\n"):  # whatever stands before it
+            message["content"][-1] = {"text": f"\n\n{trace.text}"}
+        forms[since] = {"role": message["role"], "content": message["content"]}
+    return at, forms
 
 
 def _state(state: Any) -> dict[str, Any] | None:

@@ -186,6 +186,13 @@ def test_b71_what_the_sdk_ignores_or_breaks_on_is_read_as_what_it_does(config: A
     MemoryManager([WordStore("home")], injection=found.injection)  # it is one that memwb takes
 
 
+@pytest.mark.parametrize(("installed", "told"), [("1.53.0", 0), ("1.54.0", 1), ("1.58.1", 1), ("1.59.0", 0)])
+def test_releases_that_write_the_block_in_another_way_are_told_of(installed: str, told: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: installed)
+    assert len(read(fakes.manager()).notes) == told
+    assert read(fakes.manager(injection=False)).notes == ()
+
+
 def test_a_single_setting_is_told_as_that_of_the_agent() -> None:
     assert read(fakes.manager(injection={"max_entry": 1})).notes == (
         "the agent ignores a setting: injection has no key 'max_entry'; the keys are max_entries, trigger, query, "

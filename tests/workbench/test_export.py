@@ -262,7 +262,22 @@ async def test_b09_text_that_tries_to_end_the_files_strings_stays_text(tmp_path)
     text = written.test.read_text(encoding="utf-8")
     exec(text[text.index("MESSAGES") : text.index("class Store")], namespace)
     assert namespace["MESSAGES"] == state.seen
-    assert namespace["EXPECTED"]["prepend"] == state.trace.messages
+    assert namespace["FOLDED"][1, 48] == state.trace.messages[0]
+
+
+async def test_each_release_is_expected_to_write_the_block_as_it_does(state, tmp_path):
+    messages = [user("Do I use a cane?"), tool_call(), tool_result("noon")]
+    await state.set(messages=messages, trigger="everyTurn", query=lambda c: "cane")
+    text = state.export(tmp_path / "agent_memory.py").test.read_text(encoding="utf-8")
+    namespace = {}
+    exec(text[text.index("GIVEN =") : text.index("class Store")], namespace)
+    block = state.trace.text
+    assert (namespace["GIVEN"], namespace["AT"]) == (messages, 2)
+    assert {since: message["content"][1:] for since, message in namespace["FOLDED"].items()} == {
+        (1, 48): [{"text": block}],
+        (1, 54): [{"text": f"\n\n{block}"}],
+        (1, 59): [{"text": block}],
+    }
 
 
 async def test_injection_that_is_off_is_exported_as_off(state, tmp_path):

@@ -24,6 +24,9 @@ PACKAGE = "strands-agents"
 APPENDS_SINCE = (1, 54)
 """The first release that puts the block behind the user's words instead of before them."""
 
+SETS_APART = ((1, 54), (1, 58))
+"""From which to which release an appended block is set off by an empty line from a tool's result or a picture too."""
+
 MANAGER_NAME = "strands:memory-manager"
 
 MARK = "records_for_memwb"
@@ -86,15 +89,21 @@ def read(source: Any) -> Reading:
 
 def placement() -> Placement:
     """Return where the installed SDK puts the block; ``"prepend"``, the documented place, where none is installed."""
+    release = _release()
+    if release is None:
+        return _probed()
+    return "append" if release >= APPENDS_SINCE else "prepend"
+
+
+def _release() -> tuple[int, int] | None:
+    """Return the installed release; None without one, and for a checkout without a release's number."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         numbers = re.match(r"(\d+)\.(\d+)", version(PACKAGE))
     except PackageNotFoundError:
-        numbers = None
-    if numbers is None or int(numbers[1]) == 0:  # a checkout without a release's number
-        return _probed()
-    return "append" if (int(numbers[1]), int(numbers[2])) >= APPENDS_SINCE else "prepend"
+        return None
+    return (int(numbers[1]), int(numbers[2])) if numbers is not None and int(numbers[1]) else None
 
 
 def _probed() -> Placement:
@@ -179,8 +188,20 @@ def _reading(stores: Sequence[Any], injection: Any, label: str, messages: list[M
         messages=messages or [],
         placement=placement(),
         label=label,
-        notes=(*notes, *_shared_files(stores)),
+        notes=(*notes, *_shared_files(stores), *_set_apart(setting)),
     )
+
+
+def _set_apart(setting: Any) -> list[str]:
+    """Tell of the one way in which some releases write the block that memwb does not."""
+    release = _release()
+    if setting is False or release is None or not SETS_APART[0] <= release <= SETS_APART[1]:
+        return []
+    name = ".".join(map(str, release))
+    return [
+        f"strands-agents {name} begins the block with an empty line in a message without text too, such as a tool's "
+        "result; the preview does so after text alone, like 1.59 and later"
+    ]
 
 
 def _shorthand(setting: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from ..._text import counted, quoted
+from ..._text import counted, cropped
 from ...errors import ConfigError
 from ...memory import InjectionTrace, Message
 from ...memory.injection import run_injection
@@ -227,4 +227,4 @@ def _blocks(expected: Sequence[Any], got: Sequence[Any]) -> str:
 
 
 def _shown(block: Any) -> str:
-    return quoted(block["text"], 60) if "text" in block else f"a block of kind {next(iter(block), None)!r}"
+    return repr(cropped(block["text"], 60)) if "text" in block else f"a block of kind {next(iter(block), None)!r}"
