@@ -27,7 +27,7 @@ FORMS: dict[tuple[int, int], tuple[Placement, bool]] = {
     (1, 54): ("append", True),
     (1, 59): ("append", False),
 }
-"""Since which release the SDK puts the block where, and whether it sets it off from a tool's result, not only from text."""
+"""Since which release the SDK puts the block where, and whether it sets it off from a tool's result too."""
 
 _OWN = ("injection", "PLACEMENT")
 _TAKEN = frozenset(sys.stdlib_module_names) | {"strands", "pytest", "memwb"}
