@@ -1,4 +1,4 @@
-"""Long-term memory, after the Strands Agents SDK: types, MemoryManager and the injection, as data.
+"""Long-term memory, after the Strands Agents SDK: types, MemoryManager, injection and extraction, as data.
 
 A program written against the SDK's documents runs on these names after its import lines are changed, and what
 :meth:`MemoryManager.inject` returns is what the SDK's agent would give its model, byte for byte.
