@@ -73,7 +73,7 @@ def _created(row: Any) -> Any:
 
 ENTRIES: tuple[Column, ...] = (
     Column("content", sort="content", width=220, grow=5),
-    Column("created_at", "created (UTC)", _created, "created_at", width=152, grow=0, kind="quiet"),
+    Column("created_at", "created (UTC)", _created, "created_at", width=144, grow=0, kind="quiet"),
     Column("id", sort="id", width=96, grow=1, kind="quiet"),
     Column("metadata", value=_metadata, width=140, grow=2, kind="quiet"),
 )
@@ -87,7 +87,11 @@ def metadata_column(key: str) -> Column:
 
 
 def hit_columns(
-    hits: Sequence[Hit], is_expected: Callable[[Hit], bool] = lambda hit: False, *, several: bool | None = None
+    hits: Sequence[Hit],
+    is_expected: Callable[[Hit], bool] = lambda hit: False,
+    *,
+    several: bool | None = None,
+    measured: Callable[[Hit], str] = lambda hit: "",
 ) -> tuple[Column, ...]:
     """Return the columns of hits: rank, score, text with the matched words marked, and what is to be noticed.
 
@@ -95,10 +99,12 @@ def hit_columns(
         hits: The hits that will be shown: the longest bar is the best score.
         is_expected: Whether a hit is one that should arrive.
         several: Whether a column says the store; left out, where the hits are of more than one.
+        measured: What a store says of the match in a way of its own, such as "distance 0.12"; a column where one does.
     """
     best = max((hit.score for hit in hits if hit.score and 0 < hit.score < inf), default=1.0)
     if several is None:
         several = len({hit.store for hit in hits}) > 1
+    own = any(measured(hit) for hit in hits)
 
     def score(hit: Hit) -> Bar:
         return Bar(hit.score, hit.score / best if hit.score and hit.score > 0 else 0.0)
@@ -113,9 +119,10 @@ def hit_columns(
     return (
         Column("rank", sort="rank", width=52, grow=0, kind="number"),
         Column("score", value=score, sort="score", width=92, grow=0, kind="number"),
+        Column("measure", value=lambda hit: measured(hit) or MISSING, width=120, grow=0, kind="quiet", shown=own),
         Column("content", "entry", content, "content", width=180, grow=5, cut=HIT_CUT),
         Column("store", sort="store", width=84, grow=0, kind="quiet", shown=several),
-        Column("note", value=flags, width=132, grow=2.1),
+        Column("note", value=flags, width=132, grow=2.4),
         Column("matched", value=lambda hit: " ".join(hit.matched) or MISSING, width=120, kind="quiet", shown=False),
         Column("cut_by", "cut by", lambda hit: hit.cut_by or MISSING, width=96, grow=0, kind="quiet", shown=False),
         Column("id", sort="id", width=96, kind="quiet", shown=False, value=lambda hit: hit.id or MISSING),

@@ -71,7 +71,8 @@ class HitsTable:
         kept, cut = in_block_order(preview.hits)
         found = [*kept, *cut]
         self._hits = {sendable(hit_key(hit)): hit for hit in found}
-        columns = hit_columns(found, preview.is_wanted, several=len(self._state.store_names) > 1)
+        several, measured = len(self._state.store_names) > 1, self._state.source.measured
+        columns = hit_columns(found, preview.is_wanted, several=several, measured=measured)
         rows = ListRows(found, id=hit_key, sorts=HIT_SORTS)
         self.grid.show(rows, columns, anew=self._call != self._state.call)
         self._call = self._state.call

@@ -13,10 +13,10 @@ from strands import Agent
 import memwb
 from memwb.bridge.strands import plugin, scripted
 from memwb.bridge.strands.host import add_middleware, model_stage
-from memwb.memory import MemoryManager
+from memwb.memory import MemoryEntry, MemoryManager
 from memwb.widgets import panes
-from tests.widgets.reading import read
-from tests.workbench.fakes import ABOUT_ME, ListStore
+from tests.widgets.reading import hit_rows, read
+from tests.workbench.fakes import ABOUT_ME, ListStore, SearchStore
 
 
 def agent_with(*answers):
@@ -58,6 +58,22 @@ async def test_what_differs_stands_above_the_panes():
     await agent.invoke_async("Do I use a cane?")
     await wb
     assert "what its model got is not what the trace of that moment shows" in read(panes.top(wb.state))
+    wb.close()
+
+
+class Vectors(SearchStore):
+    """Tells a distance, as a knowledge base of the SDK with a ceiling does."""
+
+    max_score = 1.5
+
+    def _entry(self, at, score):
+        return MemoryEntry(self.contents[at], None, {"_relevance_score": 1 / score})
+
+
+async def test_a_distance_is_shown_as_one_beside_the_hit():
+    store = type("BedrockKnowledgeBaseStore", (Vectors,), {"__module__": "strands.vended_memory_stores"})(*ABOUT_ME)
+    wb = await memwb.Workbench(store, "Do I use a cane?")
+    assert hit_rows(wb._hits.grid)[0].startswith("1 distance 0.25 I have moderate mobility")
     wb.close()
 
 
