@@ -45,6 +45,16 @@ def test_memory_offers_what_explains_an_injection_and_loads_it_when_it_is_first_
         memwb.memory.Explanaton  # noqa: B018 - reading it is what is tested
 
 
+def test_a_manager_without_extraction_loads_nothing_of_it_but_its_types():
+    loaded_by(
+        "import sys; from memwb.memory import MemoryManager; from memwb.stores import TestMemoryStore; "
+        "store = TestMemoryStore(name='notes', persist=False); MemoryManager([store]); "
+        "parts = ('coordinator', 'saving', 'happenings', 'log', 'model_extractor'); "
+        "assert not [part for part in parts if 'memwb.memory.extraction.' + part in sys.modules]; "
+        "from memwb.memory import ExtractionLog, ModelExtractor, Saved"
+    )
+
+
 def test_memwb_itself_loads_nothing_but_the_standard_library():
     loaded = loaded_by("import memwb")
 
