@@ -70,6 +70,21 @@ async def test_the_example_of_the_extraction_panel_runs():
     names["wb"].close()
 
 
+async def test_the_example_of_sessions_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [block] = re.findall(r"```python\n(.*?)```", section("Agents' sessions"), flags=re.DOTALL)
+    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    names: dict[str, object] = {"memwb": memwb}
+    await eval(code, names)
+
+    panel = names["panel"]
+    assert repr(names["preview"]) == "SummaryPreview(2 pinned, 3 replaced, 5 kept; tokens 47 -> 38)"
+    assert repr(panel) == "Sessions(1 session of 1 user; 'monday' of 'alice': 10 entries)"
+    panel.close()
+    names["wb"].close()
+    await names["memory"].close()
+
+
 def test_it_shows_one_picture():
     assert re.findall(r"!\[.+?\]\((.+?)\)", README) == ["notebooks/img/workbench.png"]
 

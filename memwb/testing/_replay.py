@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from .. import conversations
 from .._text import counted, quoted
 from ..memory.events import AfterInvocation, BeforeModelCall, MessageAdded
-from ..memory.messages import check_messages, copied, has_tool_result, text
+from ..memory.messages import copied, has_tool_result, text
 from ._as_of import AsOf, Hindsight, times_of, times_told
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class ReplayAgent:
     with newer entries has a note that says so, where the messages tell their times.
 
     Args:
-        messages: The conversation, message dicts; copied.
+        messages: The conversation, in any form that :func:`memwb.conversations.read` takes; copied.
         manager: Its injection and its extraction take part.
         model: Answers, ``await model.complete(system_prompt, messages)``, in place of the recorded answers. Recorded
             tool calls stay, since a model that gives a text calls no tool. Default: the recorded answers.
@@ -109,8 +110,7 @@ class ReplayAgent:
         call: Call | None = None,
         wait_for_saves: bool = True,
     ) -> None:
-        self.recorded: list[Message] = copied(list(messages))
-        check_messages(self.recorded)
+        self.recorded: list[Message] = conversations.read(messages)
         self.messages: list[Message] = []
         self.model_inputs: list[list[Message]] = []
         self.traces: list[InjectionTrace] = []

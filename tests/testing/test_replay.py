@@ -231,8 +231,17 @@ async def test_a_step_waits_for_its_saves_unless_they_are_to_go_on_behind_it() -
 
 
 async def test_what_is_no_message_is_refused_at_once() -> None:
-    with pytest.raises(ConfigError, match="message 1 is"):
-        ReplayAgent([user("tea"), {"role": "user", "content": "tea"}], MemoryManager([notes()]))
+    with pytest.raises(ConfigError, match="message 1 needs 'content'"):
+        ReplayAgent([user("tea"), {"role": "user", "content": 7}], MemoryManager([notes()]))
+
+
+async def test_a_conversation_of_another_sdk_is_replayed() -> None:
+    agent = ReplayAgent(
+        [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "tea"}], MemoryManager([notes()])
+    )
+
+    await agent.run()
+    assert agent.messages == [user("tea")]
 
 
 # -- as of --------------------------------------------------------------------------------------------------------
