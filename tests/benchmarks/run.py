@@ -28,6 +28,8 @@ from tests.benchmarks.limits import FIGURES, Case, Figure, Limit, most, number, 
 from tests.benchmarks.table import Row  # noqa: E402
 
 OLDEST = "1.48.0"
+KERNELS = 3
+"""How many kernels a figure of the kernel is the median of."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ class Benchmark:
     def __init__(self, runner: Runner, quick: bool) -> None:
         self.runner, self.quick = runner, quick
         self.rows: list[Row] = []
+        self.loads: list[float] = []  # of the machine, when a kernel was measured
         self._typical: dict[tuple[str, int, int], list[float]] = {}
 
     def run(self, only: list[str]) -> None:
@@ -193,9 +196,7 @@ class Benchmark:
                 what = "setting -> page" if shown else "setting -> preview"
                 case = Case(count, stores=stores)
                 self._tell(what, case.size)
-                found = kernel.measured(
-                    self.runner.folder / "data", count, stores, 40 * self.runner.rounds, shown
-                ).to_json()
+                found = self._kernels(count, stores, shown)
                 for label, value, bound in (
                     ("round trip over no-op's", found["change"] - found["nothing"], most(2)),
                     ("round trip, p95", found["p95"], most(10)),
@@ -207,6 +208,14 @@ class Benchmark:
                     must, stretch = (known, Limit()) if (count, stores) == (10_000, 1) else (Limit(), known)
                     self.rows.append(row(f"{what}: {label}, wall", case.size, "ms", value, [], must, stretch))
                 self.rows.append(row(f"{what}: inside, CPU", case.size, "ms", found["cpu"], [], Limit(), Limit()))
+
+    def _kernels(self, count: int, stores: int, shown: bool) -> dict[str, float]:
+        """Return the medians of several kernels, one after the other."""
+        runs = []
+        for _ in range(KERNELS):
+            self.loads.append(os.getloadavg()[0])
+            runs.append(kernel.measured(self.runner.folder / "data", count, stores, 60, shown).to_json())
+        return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
     def _tell(self, label: str, size: str) -> None:
         print(f"{label}, {size} ...", file=sys.stderr, flush=True)
@@ -225,7 +234,7 @@ def made_environments(folder: Path) -> list[str]:
     return pythons
 
 
-def about(runner: Runner, peers: list[str]) -> str:
+def about(runner: Runner, peers: list[str], loads: list[float]) -> str:
     """Return what was measured where, for the line below the table."""
     versions = []
     for python in peers:
@@ -233,9 +242,15 @@ def about(runner: Runner, peers: list[str]) -> str:
         done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
         versions.append(done.stdout.strip())
     python = ".".join(map(str, sys.version_info[:3]))
+    kernels = ""
+    if loads:
+        kernels = (
+            f"; kernel: wall time, medians of {counted(KERNELS, 'kernel')}, while the machine's load was "
+            f"{min(loads):.1f} to {max(loads):.1f} on {counted(os.cpu_count() or 1, 'core')}"
+        )
     return (
         f"Medians of CPU time, each side in processes of its own and in turns ({counted(runner.rounds, 'round')}), "
-        f"with Python {python}; kernel: wall time. "
+        f"with Python {python}{kernels}. "
         f"Peer: strands-agents {versions[0]}" + "".join(f", newest {version}" for version in versions[1:]) + "; "
         "of frames, pages and filters: pandas. ~: estimated from single adds."
     )
@@ -259,7 +274,7 @@ def main() -> int:
     runner = Runner(given.folder.resolve(), peers, rounds, 0.5 if given.quick else 2.0)
     benchmark = Benchmark(runner, given.quick)
     benchmark.run(given.only)
-    note = about(runner, peers)
+    note = about(runner, peers, benchmark.loads)
     print(table.plain(benchmark.rows), note, sep="\n\n")
     if given.markdown:
         bound = [row for row in benchmark.rows if row.must]
