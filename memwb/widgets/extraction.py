@@ -47,7 +47,7 @@ class ExtractionPanel(Panel):
 
     def __init__(self, bench: WorkbenchState, messages: Any = None, model: Any = None, **settings: Any) -> None:
         state = ExtractionState(bench, messages, model, **settings)
-        self._drawing = Drawing(self._draw_now, waits=lambda: False)  # a save has many events within a moment
+        self._drawing = Drawing(self._draw_now, waits=lambda: bool(state.busy))  # a save has many events at once
         self._tab = "facts"
         self._top, self._talk, self._stores, self._tabs, self._results = (TreeView(self._act) for _ in range(5))
         self._controls = ExtractionControls(state)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._text import counted
 from ..bridge import strands
-from ..errors import ConfigError, StaleTraceError, nearest
+from ..errors import StaleTraceError
 from ..memory.extraction.filter import Numbered, filtered
 from ..memory.messages import copied
 from ..testing import ReplayStep
 from . import demo
 from .comparison import PromptComparison, compare_prompts
-from .extraction_view import Exchange, Line, Tally, exchanges_of, lines_of, tallies_of
 from .facts import Fact
 from .refresh import Action, Refresher
 from .replaying import ExtractionSettings, Replay, checked, extracting, open_replay
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from ..memory import MemoryManager, Message
     from ..memory.extraction.batches import ExtractionStatus
     from ..memory.extraction.happenings import Event
-    from ..memory.extraction.log import ExtractionLog
+    from .extraction_view import Exchange, Line, Tally
     from .state import WorkbenchState
 
 _Result = TypeVar("_Result")
@@ -53,7 +52,7 @@ class ExtractionState:
         self.bench = bench
         self._own_messages = None if messages is None else read_messages(messages)
         self._own_model, self._demo = model, demo.DemoModel()
-        self.settings = ExtractionSettings(**self._checked(settings))
+        self.settings = ExtractionSettings(**checked(settings))
         self.replay: Replay | None = None
         self.comparison: PromptComparison | None = None
         self.refused = ""
@@ -105,19 +104,19 @@ class ExtractionState:
         return self.replay is not None and self.replay.agent.done
 
     @property
-    def log(self) -> ExtractionLog | Sequence[Event]:
+    def log(self) -> Sequence[Event]:
         """Everything that happened in this run, in order."""
-        return self.replay.manager.extraction_log if self.replay else ()
+        return self.replay.story.events if self.replay else ()
 
     @property
     def lines(self) -> list[Line]:
         """The messages that have joined, and where each stands with each store."""
-        return lines_of(self.log, self.replay.extracting) if self.replay else []
+        return self.replay.story.lines if self.replay else []
 
     @property
     def exchanges(self) -> list[Exchange]:
         """Every question to a model, and its answer."""
-        return exchanges_of(self.log)
+        return self.replay.story.exchanges if self.replay else []
 
     @property
     def status(self) -> list[ExtractionStatus]:
@@ -127,7 +126,7 @@ class ExtractionState:
     @property
     def tallies(self) -> dict[str, Tally]:
         """What each store was given so far."""
-        return tallies_of(self.log, self.replay.extracting) if self.replay else {}
+        return self.replay.story.tallies if self.replay else {}
 
     @property
     def facts(self) -> list[Fact]:
@@ -227,7 +226,7 @@ class ExtractionState:
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
         """
-        self.settings = replace(self.settings, **self._checked(changes))
+        self.settings = replace(self.settings, **checked(changes))
         await self.restart()
 
     # -- deciding -----------------------------------------------------------------------------------------------
@@ -326,6 +325,7 @@ class ExtractionState:
         return self.replay
 
     def _logged(self, replay: Replay, event: Event) -> None:
+        replay.story.take(event)
         replay.desk.take_note(event)
         self._changed()
 
@@ -366,17 +366,6 @@ class ExtractionState:
             task.cancel()
         if replay is not None:
             replay.close()
-
-    def _checked(self, given: dict[str, Any]) -> dict[str, Any]:
-        known = tuple(ExtractionSettings.__dataclass_fields__)
-        for name in given:
-            if name not in known:
-                raise ConfigError(
-                    f"Extraction: there is no setting {name!r}; there are {', '.join(known)}.{nearest(name, known)}",
-                    key=name,
-                    allowed=known,
-                )
-        return {name: checked(name, value) for name, value in given.items()}
 
     def _source_seen(self) -> tuple[Any, ...]:
         bench = self.bench

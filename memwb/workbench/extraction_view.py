@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -10,6 +10,7 @@ from .._text import counted
 from ..memory.extraction.happenings import (
     Answered,
     Asked,
+    BatchEvent,
     Buffered,
     Event,
     Failed,
@@ -96,44 +97,84 @@ class Exchange:
 
 @dataclass
 class Tally:
-    """What one store was given so far: facts (or messages) written, held already, and saves that failed."""
+    """How many facts one store was given so far, and how many of them it held already.
+
+    A store that takes messages is given no facts.
+    """
 
     written: int = 0
     known: int = 0
-    failed: int = 0
-    asked: int = 0
 
 
-def lines_of(events: Iterable[Event], stores: Sequence[str]) -> list[Line]:
-    """Return a line for each message that joined, with its marks for the stores that extract."""
-    lines: list[Line] = []
-    for event in events:
+class Story:
+    """What has happened so far, kept up to date event by event.
+
+    Args:
+        stores: The names of the stores that extract.
+
+    Attributes:
+        events: All events, in order.
+        lines: A line for each message that joined; its number is its place.
+        exchanges: Every question to a model, in the order of asking.
+        tallies: What each store was given.
+    """
+
+    def __init__(self, stores: Sequence[str]) -> None:
+        self.events: list[Event] = []
+        self.lines: list[Line] = []
+        self.exchanges: list[Exchange] = []
+        self.tallies = {store: Tally() for store in stores}
+        self._asked: dict[tuple[str, tuple[int, ...]], int] = {}  # the newest question about a batch
+
+    def take(self, event: Event) -> None:
+        """Take in the next event."""
+        self.events.append(event)
         if isinstance(event, Buffered):
-            lines.append(Line(event.number, {store: Mark("waiting") for store in stores}))
+            self.lines.append(Line(event.number, {store: Mark("waiting") for store in self.tallies}))
         elif isinstance(event, Filtered):
-            _mark(lines, event.store, [event.number], "dropped" if event.whole else None, without=event.kinds)
+            self._mark(event.store, [event.number], "dropped" if event.whole else None, event.kinds)
         elif isinstance(event, Fired):
-            _mark(lines, event.store, event.pending, "saving")
+            self._mark(event.store, event.pending, "saving")
         elif isinstance(event, Saved):
-            _mark(lines, event.store, event.numbers, "dropped")
-            _mark(lines, event.store, event.kept, "saved")
+            self._mark(event.store, event.numbers, "dropped")
+            self._mark(event.store, event.kept, "saved")
+            self.tallies[event.store].written += len(event.written)
+            self.tallies[event.store].known += len(event.deduplicated)
         elif isinstance(event, Unreadable):
-            _mark(lines, event.store, event.numbers, "unread")
+            self._mark(event.store, event.numbers, "unread")
         elif isinstance(event, Failed):
-            _mark(lines, event.store, event.numbers, "failed")
-        if (happening := _happening(event)) is not None and lines:
-            lines[-1].after.append(happening)
-    return lines
+            self._mark(event.store, event.numbers, "failed")
+        if isinstance(event, BatchEvent):
+            self._exchange(event)
+        if (happening := _happening(event)) is not None and self.lines:
+            self.lines[-1].after.append(happening)
+
+    def _mark(self, store: str, numbers: Sequence[int], state: MarkState | None, without: tuple[str, ...] = ()) -> None:
+        for number in numbers:
+            before = self.lines[number].marks[store]
+            if before.state != "dropped" or state == "saved":
+                self.lines[number].marks[store] = Mark(state or before.state, without or before.without)
+
+    def _exchange(self, event: BatchEvent) -> None:
+        about = (event.store, event.numbers)
+        if isinstance(event, Asked):
+            self._asked[about] = len(self.exchanges)
+            self.exchanges.append(Exchange(event.store, event.numbers, event.system, event.transcript))
+        elif (at := self._asked.get(about)) is not None:
+            self.exchanges[at] = _told_of(self.exchanges[at], event)
 
 
-def _mark(
-    lines: list[Line], store: str, numbers: Sequence[int], state: MarkState | None = None, without: tuple[str, ...] = ()
-) -> None:
-    for number in numbers:
-        before = lines[number].marks.get(store) if number < len(lines) else None
-        if before is None or (before.state == "dropped" and state != "saved"):
-            continue
-        lines[number].marks[store] = Mark(state or before.state, without or before.without)
+def _told_of(exchange: Exchange, event: Event) -> Exchange:
+    """Add to an exchange what became of it."""
+    if isinstance(event, Answered):
+        return replace(exchange, answer=event.text)
+    if isinstance(event, Noted):
+        return replace(exchange, notes=(*exchange.notes, event.note))
+    if isinstance(event, Unreadable):
+        return replace(exchange, problem=event.reason)
+    if isinstance(event, Failed) and exchange.answer is None:
+        return replace(exchange, problem="cut off" if event.cancelled else error_told(event.error))
+    return exchange
 
 
 def _happening(event: Event) -> Happening | None:
@@ -169,44 +210,3 @@ def saved_told(event: Saved) -> str:
         return f"saved {numbers_told(event.kept)}"
     known = f", {len(event.deduplicated)} held already" if event.deduplicated else ""
     return f"saved {numbers_told(event.kept)}: {counted(len(event.written), 'fact')} written{known}"
-
-
-def exchanges_of(events: Iterable[Event]) -> list[Exchange]:
-    """Return every question to a model, in the order of asking."""
-    found: list[Exchange] = []
-    for event in events:
-        if isinstance(event, Asked):
-            found.append(Exchange(event.store, event.numbers, event.system, event.transcript))
-            continue
-        at = next((at for at in range(len(found) - 1, -1, -1) if _about(found[at], event)), None)
-        if at is None:
-            continue
-        if isinstance(event, Answered):
-            found[at] = replace(found[at], answer=event.text)
-        elif isinstance(event, Noted):
-            found[at] = replace(found[at], notes=(*found[at].notes, event.note))
-        elif isinstance(event, Unreadable):
-            found[at] = replace(found[at], problem=event.reason)
-        elif isinstance(event, Failed) and found[at].answer is None:
-            found[at] = replace(found[at], problem="cut off" if event.cancelled else error_told(event.error))
-    return found
-
-
-def _about(exchange: Exchange, event: Event) -> bool:
-    return (exchange.store, exchange.numbers) == (getattr(event, "store", None), getattr(event, "numbers", None))
-
-
-def tallies_of(events: Iterable[Event], stores: Sequence[str]) -> dict[str, Tally]:
-    """Return what each store was given so far."""
-    found = {store: Tally() for store in stores}
-    for event in events:
-        tally = found.get(getattr(event, "store", ""))
-        if tally is None:
-            continue
-        if isinstance(event, Saved):
-            facts = len(event.written) + len(event.deduplicated)
-            tally.written += len(event.written) if facts else 0
-            tally.known += len(event.deduplicated)
-        tally.failed += isinstance(event, Failed)
-        tally.asked += isinstance(event, Asked)
-    return found

@@ -70,6 +70,7 @@ class Desk:
         self._changed, self.asks = changed, asks
         self.facts: list[Fact] = []
         self._open: list[_Batch] = []
+        self._found: dict[tuple[str, tuple[int, ...]], list[Fact]] = {}  # by the batch that they were found in
 
     @property
     def waiting(self) -> list[Fact]:
@@ -89,6 +90,7 @@ class Desk:
             for at, found in enumerate(proposed.facts, len(self.facts) + 1)
         ]
         self.facts += facts
+        self._found[proposed.store, proposed.numbers] = facts
         if not self.asks:
             for fact in facts:
                 fact.state = "accepted"
@@ -152,8 +154,8 @@ class Desk:
         """Learn from the log what became of accepted facts."""
         if not isinstance(event, Saved | Failed):
             return
-        for fact in self.facts:
-            if (fact.store, fact.numbers) != (event.store, event.numbers) or fact.state not in ("accepted", "failed"):
+        for fact in self._found.get((event.store, event.numbers), ()):
+            if fact.state not in ("accepted", "failed"):
                 continue
             if isinstance(event, Failed):
                 fact.state = "failed" if fact.content in event.unwritten else "written"

@@ -23,6 +23,7 @@ from ..memory.settings import at_least_one
 from ..memory.types import has_method
 from ..testing import FaultyStore, ReplayAgent
 from .copies import copy_of
+from .extraction_view import Story
 from .facts import Desk
 
 if TYPE_CHECKING:
@@ -64,12 +65,24 @@ class ExtractionSettings:
     write_to: Literal["copies", "stores"] = "copies"
 
 
-def checked(name: str, value: Any) -> Any:
-    """Return a setting's value in the form that the settings hold.
+def checked(given: dict[str, Any]) -> dict[str, Any]:
+    """Return settings in the form that :class:`ExtractionSettings` holds.
 
     Raises:
-        ConfigError: It has no such value.
+        ConfigError: An unknown setting, or a value that it does not have.
     """
+    known = tuple(ExtractionSettings.__dataclass_fields__)
+    for name in given:
+        if name not in known:
+            raise ConfigError(
+                f"Extraction: there is no setting {name!r}; there are {', '.join(known)}.{nearest(name, known)}",
+                key=name,
+                allowed=known,
+            )
+    return {name: _checked(name, value) for name, value in given.items()}
+
+
+def _checked(name: str, value: Any) -> Any:
     if name == "every" and value is not None:
         return at_least_one(value, "Extraction: every", "every")
     if name == "exclude" and value is not None:
@@ -109,13 +122,15 @@ class Replay:
         desk: Where proposed facts are decided on.
         extracting: The names of the stores that extract.
         lacks: What a copy cannot show, by store.
+        story: All that was logged, as a screen shows it.
     """
 
     agent: ReplayAgent
     manager: MemoryManager
     desk: Desk
     extracting: tuple[str, ...]
-    lacks: dict[str, str] = field(default_factory=dict)
+    lacks: dict[str, str]
+    story: Story
     _behind: set[asyncio.Future[Any]] = field(default_factory=set, repr=False)
 
     def begin(self, work: Awaitable[Any]) -> None:
@@ -201,7 +216,8 @@ async def open_replay(
     manager = MemoryManager(targets, search_tool_config=False, injection=bench.injection)
     manager.review = desk.review
     agent = ReplayAgent(messages, manager, aux_model=model, call=bench.call_limited, wait_for_saves=False)
-    return Replay(agent, manager, desk, tuple(store.name for store in chosen), lacks)
+    names = tuple(store.name for store in chosen)
+    return Replay(agent, manager, desk, names, lacks, Story(names))
 
 
 def extracting(stores: Sequence[Any], settings: ExtractionSettings) -> list[Any]:
