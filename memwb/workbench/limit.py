@@ -12,6 +12,7 @@ import asyncio
 import concurrent.futures
 import ctypes
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -61,6 +62,33 @@ async def limited(function: Callable[..., _Result], *args: Any, seconds: float =
     if outcome.error is not None:
         raise outcome.error
     return outcome.result  # type: ignore[no-any-return]
+
+
+class Budget:
+    """Seconds that several calls may take together.
+
+    Attributes:
+        seconds: What they had at first.
+        left: What is left of it.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = self.left = seconds
+
+    async def limited(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Return what :func:`limited` does, within what is left.
+
+        Raises:
+            CallbackTimeoutError: Nothing is left, and the function was not called; or it took longer.
+            Exception: As for :func:`limited`.
+        """
+        if self.left <= 0:
+            raise CallbackTimeoutError(self.seconds, still_running=False)
+        started = time.monotonic()
+        try:
+            return await limited(function, *args, seconds=self.left)
+        finally:
+            self.left -= time.monotonic() - started
 
 
 class _Here(threading.local):

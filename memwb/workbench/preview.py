@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from .._text import counted
 from ..catalog import Record
 from ..memory import Explanation, Hit, InjectionTrace, Message, ranking_of
-from ..memory.explain import explain, matching
+from ..memory.explain import decided, matching, with_suggestions
 from ..memory.injection import Call, run_injection
 from ..memory.search import is_the_stores_own
 from ..memory.settings import Injection
@@ -129,17 +129,21 @@ class Question:
             host_placement=self.placement,
         )
 
-    async def answer(self, call: Call, log: AbstractContextManager[None]) -> Preview:
-        """Run the injection, and look at what it left out.
+    async def answer(
+        self, call: Call, log: AbstractContextManager[None], trial: Call, early: Callable[[Preview], None]
+    ) -> Preview:
+        """Run the injection, look at what it left out, and try what would bring in the entry that is asked about.
 
         Args:
             call: Runs the callbacks.
             log: Entered for the injection itself, and not for what is only tried out.
+            trial: Runs the callbacks of what is only tried out.
+            early: Given the preview before anything is tried out, where something is.
         """
         stores, settings = self.stores, self.settings
         with log:
             trace = await self.trace(call)
-        given: dict[str, Any] = {"call": call, "agent": self.agent, "state": self.state}
+        given: dict[str, Any] = {"call": trial, "agent": self.agent, "state": self.state}
         hits: tuple[Hit, ...] = ()
         found: int | None = 0
         if settings and trace.query and trace.stage("search").status != "not reached":
@@ -151,10 +155,15 @@ class Question:
         wanted = tuple([await named(self.listings, item) for item in self.expected])
         target = await named(self.listings, self.looked_for) if self.looked_for else _first_missing(wanted, trace)
         if target:
-            explanation = await explain(stores, target, self.messages, settings, trace=trace, **given)
+            explanation = await decided(stores, target, self.messages, settings, trace=trace, **given)
         unwritten = never_written(listed) if entries == 0 and not any(answer.error for answer in trace.answers) else ""
         beside = neighbours(listed) if unwritten else ()
-        return Preview(trace, hits, found, entries, explanation, unwritten, beside, wanted)
+        preview = Preview(trace, hits, found, entries, explanation, unwritten, beside, wanted)
+        if explanation is None or explanation.arrived:
+            return preview
+        early(preview)
+        tried = await with_suggestions(explanation, stores, self.messages, settings, trace=trace, **given)
+        return replace(preview, explanation=tried)
 
 
 async def named(listings: Mapping[str, Any], target: Any) -> Any:

@@ -20,6 +20,7 @@ from ..memory import (
     Message,
 )
 from ..memory.explain import explain
+from ..memory.injection import Call
 from ..memory.messages import copied, model_calls
 from ..memory.settings import Injection
 from ..memory.wanted import Target
@@ -27,7 +28,7 @@ from .checks import check_stores, checked_call, checked_expected, checked_settin
 from .code import Problem
 from .editor import NAMES, Slot
 from .entries import EntriesState
-from .limit import TIME_LIMIT, limited
+from .limit import TIME_LIMIT, Budget, limited
 from .live import LiveState
 from .preview import Preview, Question, Stores, named
 from .refresh import PAUSE, Refresher
@@ -326,7 +327,7 @@ class WorkbenchState:
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
         await self.settled()
-        given = {"call": self.call_limited, "agent": self.source.agent, "state": self.source.state}
+        given: dict[str, Any] = {"call": self._trial(), "agent": self.source.agent, "state": self.source.state}
         target = await named(self.source.listings, target)
         return await explain(self._stores(), target, self.seen, self.settings, trace=self.trace, **given)
 
@@ -388,7 +389,22 @@ class WorkbenchState:
         )
 
     async def _previewed(self) -> Preview:
-        return await self.question().answer(self.call_limited, self._listening())
+        return await self.question().answer(self.call_limited, self._listening(), self._trial(), self._early)
+
+    def _early(self, preview: Preview) -> None:
+        """Show the verdict before the changes are tried that would alter it: slow callbacks make them take a while."""
+        if not self._refresher.overtaken:
+            self.preview, self.failure = preview, ""
+            self._publish()
+
+    def _trial(self) -> Call:
+        """Return what runs the callbacks of changes that are tried out: they share one time limit."""
+        budget = Budget(self.time_limit)
+
+        async def call(callback: Callable[[Any], Any], context: Any) -> Any:
+            return await budget.limited(callback, _shielded(context))
+
+        return call
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
@@ -408,9 +424,7 @@ class WorkbenchState:
 
     async def call_limited(self, callback: Callable[[Any], Any], context: Any) -> Any:
         """Run a callback of the settings under the time limit."""
-        if isinstance(context, InjectionContext):  # a predicate that keeps count there must not count previews
-            context = replace(context, state=copied(context.state))
-        return await limited(callback, context, seconds=self.time_limit)
+        return await limited(callback, _shielded(context), seconds=self.time_limit)
 
     def _failed(self, error: Exception) -> None:
         self.failure = told(error)
@@ -425,3 +439,8 @@ class WorkbenchState:
     def _publish(self) -> None:
         for callback in tuple(self._subscribers.values()):
             callback()
+
+
+def _shielded(context: Any) -> Any:
+    """Return a context whose state is a copy: a predicate that keeps count there must not count previews."""
+    return replace(context, state=copied(context.state)) if isinstance(context, InjectionContext) else context

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from memwb.workbench.limit import CallbackTimeoutError, limited
+from memwb.workbench.limit import Budget, CallbackTimeoutError, limited
 
 
 def endless():
@@ -165,3 +165,19 @@ async def test_an_outcome_that_came_in_time_counts_also_where_the_loop_looks_lat
 
     monkeypatch.setattr(asyncio, "wait_for", late)
     assert await limited(lambda: "in time", seconds=0.05) == "in time"
+
+
+async def test_calls_on_one_budget_share_its_time_and_the_one_that_comes_too_late_is_not_made():
+    budget, called = Budget(0.3), []
+
+    def work(seconds):
+        called.append(seconds)
+        time.sleep(seconds)
+        return seconds
+
+    assert await budget.limited(work, 0.01) == 0.01
+    with pytest.raises(CallbackTimeoutError):
+        await budget.limited(work, 1)
+    with pytest.raises(CallbackTimeoutError, match=r"longer than 0\.3 s; it was stopped"):
+        await budget.limited(work, 0.02)
+    assert called == [0.01, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -298,3 +299,22 @@ async def test_a_preview_is_what_a_manager_with_these_settings_injects():
         trace = await state.set(**change)
         manager = MemoryManager(state.source.stores, injection=state.injection)
         assert await manager.inject(state.seen) == trace.messages
+
+
+async def test_the_verdict_is_there_before_the_changes_are_tried_and_these_share_one_time_limit():
+    def slow(context):
+        time.sleep(0.15)
+        return "\n".join(entry.content for entry in context.entries)
+
+    state = WorkbenchState(
+        ListStore(*ABOUT_ME), "Do I use a cane?", injection={"format": slow, "max_entries": 1}, time_limit=0.4
+    )
+    seen = []
+    state.subscribe(lambda: seen.append((state.pending, state.preview and state.preview.verdict.sentence)))
+    started = time.monotonic()
+    found = await state.find("I like jazz.")
+
+    assert time.monotonic() - started < 3  # each trial alone would be allowed 0.4 s, and there are five
+    assert seen[-1] == (False, found.sentence)
+    assert (True, found.sentence) in seen  # shown while the changes were still tried
+    assert found.sentence.startswith("'I like jazz.' did not arrive")
