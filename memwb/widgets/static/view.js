@@ -196,7 +196,13 @@ function render({ model, el }) {
     if (root.querySelector(".memwb-popover") && !root.contains(event.target)) send({ do: "why" });
   };
   document.addEventListener("pointerdown", away);
-  return () => { document.removeEventListener("pointerdown", away); sized.disconnect(); model.off("change:tree", draw); model.off("msg:custom", said); };
+  return () => {
+    document.removeEventListener("pointerdown", away);
+    sized.disconnect();
+    model.off("change:tree", draw);
+    model.off("msg:custom", said);
+    el.replaceChildren(); // a page may keep the element for good
+  };
 }
 
 export default { render };

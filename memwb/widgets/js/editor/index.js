@@ -257,6 +257,7 @@ function render({ model, el }) {
     for (const [event, action] of Object.entries(heard)) model.off(event, action);
     laidOut.disconnect();
     editor.close();
+    el.replaceChildren(); // a page may keep the element for good
   };
 }
 

@@ -403,6 +403,7 @@ function render({ model, el }) {
   return () => {
     for (const [event, action] of Object.entries(heard)) model.off(event, action);
     grid.close();
+    el.replaceChildren(); // a page may keep the element for good
   };
 }
 
