@@ -70,6 +70,20 @@ async def test_the_example_of_the_extraction_panel_runs():
     names["wb"].close()
 
 
+async def test_the_example_of_a_real_agent_runs(tmp_path, monkeypatch):
+    pytest.importorskip("strands", reason="The example runs an agent of the Strands SDK.")
+    monkeypatch.chdir(tmp_path)
+    [block] = re.findall(r"```python\n(.*?)```", section("In a real agent"), flags=re.DOTALL)
+    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    names: dict[str, object] = {"memwb": memwb}
+    await eval(code, names)
+
+    assert [call.difference for call in names["calls"]] == [""]
+    assert names["agent"].model.asked[0].messages == names["calls"][0].after
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent_memory.py", "test_agent_memory.py"]
+    names["wb"].close()
+
+
 async def test_the_example_of_sessions_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     [block] = re.findall(r"```python\n(.*?)```", section("Agents' sessions"), flags=re.DOTALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from typing import Any
 
 import pytest
@@ -185,3 +186,28 @@ def test_whatever_fails_and_however_it_is_called_every_message_is_saved_at_the_e
     asyncio.run(manager.flush())
     assert sorted(set(sink.numbers)) == list(range(12))
     assert [status.pending for status in manager.extraction_status()] == [()]
+
+
+def test_agents_on_threads_of_their_own_share_a_manager_and_lose_nothing() -> None:
+    sink, notes = (
+        Sink({"trigger": InvocationTrigger()}, seconds=0.01, fails=3),
+        TestMemoryStore(name="n", persist=False),
+    )
+    manager = MemoryManager([sink, notes], add_tool_config={"wait_for_writes": False})
+    memory = plugin(manager)
+
+    def talk(number: int) -> None:
+        add = [{"toolUse": {"name": "add_memory", "input": {"entries": [f"fact {number}"]}}}]
+        agent = Agent(model=scripted([add, "Noted.", "Bye."]), plugins=[memory], callback_handler=None)
+        agent("Remember this.")
+        agent("Bye")
+
+    threads = [threading.Thread(target=talk, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    asyncio.run(manager.flush())
+    assert sorted(sink.numbers) == sorted([0, 3, 4, 5] * 6)  # of each agent; its call of the tool is filtered away
+    assert asyncio.run(notes.count()) == 6
+    assert [status.pending for status in manager.extraction_status() if status.pending] == []
