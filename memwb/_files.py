@@ -244,6 +244,17 @@ def _sealed(descriptor: int) -> Written:
     return Written(dated, sealed=dated[3] == passed)
 
 
+def keep_notes(target: Target) -> None:
+    """Let the lock file name a temporary file, one that is not there; call it under the lock.
+
+    So later holders need not look through the folder for what killed writers have left, though nothing is replaced.
+    """
+    lock = _held.get(target)
+    if lock is not None and lock.writable() and not _noted(lock):
+        folder, name = os.path.split(target)
+        _note(target, os.path.join(folder, _temporary_name(name)))
+
+
 def turn(target: Target) -> int | None:
     """Return a number that stays until a holder of the lock calls :func:`mark`; call it under the lock.
 

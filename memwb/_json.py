@@ -227,7 +227,7 @@ def _plain(value: dict[Any, Any]) -> tuple[bytes, dict[str, Any]] | None:
         data = orjson.dumps(value, option=_ORJSON_AS_IS)
     except TypeError:
         return None
-    if data.count(b"[") + data.count(b"{") >= MAX_DEPTH:
+    if len(data) > 2 * MAX_DEPTH and data.count(b"[") + data.count(b"{") >= MAX_DEPTH:
         return None
     copy: dict[str, Any] = orjson.loads(data)
     return (data, copy) if copy == value else None

@@ -7,7 +7,7 @@ orjson writes and reads back exactly, or as text where only the standard library
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, NoReturn
 
@@ -45,7 +45,11 @@ def row_of(entry: Any, where: str, place: str = "") -> Row:
         and id
         and session_id
         and user_id
-        and f"{id}{session_id}{user_id}{role}{content}".isascii()
+        and id.isascii()
+        and session_id.isascii()
+        and user_id.isascii()
+        and role.isascii()
+        and content.isascii()
         and type(created) is type(updated) is float
         and -_LAST < created < _LAST
         and -_LAST < updated < _LAST
@@ -65,13 +69,22 @@ def entry_of(row: Row) -> MemoryEntry:
     return _entry(id, session_id, user_id, role, content, data, created, updated)
 
 
-def entry_from(values: Sequence[Any]) -> MemoryEntry | str:
+def entry_from(
+    id: Any,
+    session_id: Any,
+    user_id: Any,
+    role: Any,
+    content: Any,
+    message: Any,
+    created: Any,
+    updated: Any,
+    *,
+    loads: Callable[[bytes], Any] = _json.loads,
+) -> MemoryEntry | str:
     """Return what was stored, by whichever program, as an entry; or in words why it cannot be one.
 
-    Args:
-        values: As a row; message data may be text or, read already, a dict. An integer is a time too.
+    Message data may be JSON text, for ``loads`` to read, or a dict. An integer is a time too.
     """
-    id, session_id, user_id, role, content, message, created, updated = values
     if not (
         type(id) is type(session_id) is type(user_id) is type(role) is type(content) is str
         and id
@@ -81,7 +94,7 @@ def entry_from(values: Sequence[Any]) -> MemoryEntry | str:
         and -_LAST < created < _LAST
         and -_LAST < updated < _LAST
     ):
-        for name, value in zip(FIELDS[:5], values, strict=False):
+        for name, value in zip(FIELDS[:5], (id, session_id, user_id, role, content), strict=True):
             if not isinstance(value, str):
                 return f"{name} is {value!r:.60}, no text"
             if not value and name not in ("role", "content"):
@@ -94,8 +107,8 @@ def entry_from(values: Sequence[Any]) -> MemoryEntry | str:
         if not isinstance(message, str):
             return f"message_data is {message!r:.60}, no JSON text"
         try:
-            message = _json.loads(message.encode())
-        except _json.NotJsonError as error:
+            message = loads(message.encode())
+        except ValueError as error:
             return f"message_data is no JSON: {error}"
         if type(message) is not dict:
             return f"message_data is {message!r:.60}, no JSON object"

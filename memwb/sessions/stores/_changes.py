@@ -203,6 +203,7 @@ class Changes:
         for entry in listed(self._folder.path):
             if entry.name.startswith(GONE):
                 _clear(entry.path)
+        _files.keep_notes(self._notes)
         self._swept = True
 
 

@@ -73,6 +73,16 @@ class Folder:
                     if file.name.endswith(ENDING):
                         yield file.path
 
+    def state(self) -> tuple[object, ...] | None:
+        """Return the signatures of all files; None where one of them does not prove its file unchanged."""
+        found: list[object] = []
+        for path in self.files():
+            signature, known = self._look(path), self._lines.get(path)
+            if known is None or not known.proven or known.signature != signature:
+                return None  # it has not been read in this state, or too soon after it was changed
+            found.append((path, signature))
+        return tuple(found)
+
     def find(self, key: Key) -> str | None:
         """Return the file of a user's session, or None: the one whose entries say so, else one without entries."""
         unclaimed = None

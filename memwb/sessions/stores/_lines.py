@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import zlib
 from array import array
@@ -63,22 +64,40 @@ class Lines:
         if self._open_at >= 0 and start < size:  # the last line was not complete; now it is
             start = self._open_at
             self._take_back(start)
-        entries = []
-        if start == 0 and data.startswith(BOM):
-            start = len(BOM)
-        loads = _json.loads_plain if _json.is_plain(data[start:]) else _json.loads
-        for begin, end in spans(data, start):
+        begin = len(BOM) if start == 0 and data.startswith(BOM) else start
+        entries: list[MemoryEntry] = []
+        starts: list[int] = []  # gathered in lists first: that is faster
+        ends: list[int] = []
+        times: list[float] = []
+        last = self.times[-1] if self.times else -math.inf
+        ids, count = self.ids, len(self.starts)
+        session_id, user_id = self.key
+        for line in data[begin:].split(b"\n"):
+            end = begin + len(line)
             self.lines += 1
-            entry = _entry_in(data[begin:end], loads)
-            if entry is None:
-                continue
-            reason = entry if isinstance(entry, str) else self._flaw(entry)
-            if reason:
-                self.damage.append((self.lines, begin, end, reason))
-            else:
-                assert isinstance(entry, MemoryEntry)
-                self._put(str(entry.memory_id), begin, end, float(entry.created_at or 0))
+            entry = _entry_in(line)
+            if isinstance(entry, MemoryEntry) and (
+                entry.session_id != session_id or entry.user_id != user_id or entry.memory_id in ids
+            ):
+                entry = self._flaw(entry) or entry
+                session_id, user_id = self.key
+            if isinstance(entry, str):
+                self.damage.append((self.lines, begin, end, entry))
+            elif entry is not None:
+                time: Any = entry.created_at
+                self.in_order = self.in_order and last <= time
+                last = time
+                ids[entry.memory_id] = count  # type: ignore[index]
+                count += 1
+                starts.append(begin)
+                ends.append(end)
+                times.append(time)
                 entries.append(entry)
+            begin = end + 1
+        self.lines -= data.endswith(b"\n") or not data  # nothing stands behind the last newline
+        self.starts.extend(starts)
+        self.ends.extend(ends)
+        self.times.extend(times)
         self.crc = zlib.crc32(memoryview(data)[self.size :], self.crc)
         self.size = size
         self._open_at = -1 if not size or data.endswith(b"\n") else data.rfind(b"\n") + 1
@@ -88,9 +107,12 @@ class Lines:
         """Note a good line that has just been added at the file's end, with the newline that was missing before it."""
         if self.key == NO_KEY:
             self.key = (row[1], row[2])
-        begin = self.size + (added[:1] == b"\n")
+        self.in_order = self.in_order and (not self.times or self.times[-1] <= row[6])
+        self.ids[row[0]] = len(self.starts)
+        self.starts.append(self.size + (added[:1] == b"\n"))
+        self.ends.append(self.size + len(added) - 1)
+        self.times.append(row[6])
         self.lines += 1
-        self._put(row[0], begin, self.size + len(added) - 1, row[6])
         self.crc = zlib.crc32(added, self.crc)
         self.size += len(added)
         self._open_at = -1
@@ -113,22 +135,15 @@ class Lines:
             self._order = sorted(places, key=self.times.__getitem__)
         return self._order
 
-    def _put(self, id: str, begin: int, end: int, time: float) -> None:
-        if self.times and time < self.times[-1]:
-            self.in_order = False
-        self.ids[id] = len(self.starts)
-        self.starts.append(begin)
-        self.ends.append(end)
-        self.times.append(time)
-
     def _flaw(self, entry: MemoryEntry) -> str:
-        key = (entry.session_id, entry.user_id)
-        if self.key == NO_KEY:
+        if self.key[0] != entry.session_id or self.key[1] != entry.user_id:
+            key = (entry.session_id, entry.user_id)
+            if self.key != NO_KEY:
+                return (
+                    f"it is of session {key[0]!r:.60} and user {key[1]!r:.60}, the file of {self.key[0]!r:.60} and "
+                    + (f"{self.key[1]!r:.60}")
+                )
             self.key = key
-        if key != self.key:
-            return f"it is of session {key[0]!r:.60} and user {key[1]!r:.60}, the file of {self.key[0]!r:.60} and " + (
-                f"{self.key[1]!r:.60}"
-            )
         if entry.memory_id in self.ids:
             return f"its memory_id {entry.memory_id!r:.60} is that of an earlier line"
         return ""
@@ -175,7 +190,7 @@ def line_of(row: Row, kept: dict[str, Any] | None = None) -> bytes:
 
 def entry_at(data: bytes, begin: int, end: int) -> MemoryEntry | str | None:
     """Return the entry in a line, or why it is none, or None for a blank line."""
-    return _entry_in(data[begin:end], _json.loads)
+    return _entry_in(data[begin:end])
 
 
 def find(data: bytes, id: str) -> tuple[int, int] | bool | None:
@@ -184,7 +199,7 @@ def find(data: bytes, id: str) -> tuple[int, int] | bool | None:
     Returns:
         Where it starts and ends, None if there is none; False if that cannot be told in this way.
     """
-    if not _NEVER_ESCAPED.fullmatch(id) or b"\\u" in data:
+    if not _NEVER_ESCAPED.fullmatch(id) or (b"\\" in data and b"\\u00" in data):
         return False
     needle, key, at = b'"%b"' % id.encode(), NO_KEY, -1
     while (at := data.find(needle, at + 1)) >= 0:
@@ -210,10 +225,12 @@ def key_of(data: bytes) -> Key:
     return NO_KEY
 
 
-def _entry_in(line: bytes, loads: Any) -> MemoryEntry | str | None:
+def _entry_in(line: bytes) -> MemoryEntry | str | None:
     try:
-        record = loads(line)
-    except ValueError:
+        record = _json.loads_plain(line)
+        if record["message_data"] is not None and not _json.is_plain(line):
+            record = _json.loads(line)  # which keeps integers beyond 64 bits
+    except (ValueError, TypeError, KeyError):
         if not line.strip():
             return None
         try:
@@ -226,16 +243,13 @@ def _entry_in(line: bytes, loads: Any) -> MemoryEntry | str | None:
     created, message = get("created_at"), get("message_data")
     if message is not None and type(message) is not dict:
         return f"message_data is {message!r:.60}, no JSON object"
-    updated = get("updated_at")
     return entry_from(
-        (
-            get("memory_id"),
-            get("session_id"),
-            get("user_id", "default"),
-            get("role", "user"),
-            get("content", ""),
-            message,
-            created,
-            created if updated is None else updated,
-        )
+        get("memory_id"),
+        get("session_id"),
+        get("user_id", "default"),
+        get("role", "user"),
+        get("content", ""),
+        message,
+        created,
+        created if (updated := get("updated_at")) is None else updated,
     )

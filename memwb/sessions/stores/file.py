@@ -289,6 +289,17 @@ class FileStore:
                 self._folder.note(path, [(path, "all lines", reason)])
         return sorted(found, key=lambda info: (info.session_id, info.user_id))
 
+    async def revision(self) -> tuple[object, ...] | None:
+        """Return what is another after each change, whoever made it: the state of every file.
+
+        It is None while a file has changed so lately that it may change again without its times showing it.
+
+        Raises:
+            OSError: A folder could not be read.
+        """
+        self._changes.finish_what_was_cut_off()
+        return self._folder.state()
+
     async def replace_session(
         self,
         session_id: str,

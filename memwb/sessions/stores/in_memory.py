@@ -53,6 +53,7 @@ class InMemoryStore:
         self._keys: dict[str, _Key] = {}  # the session of each id, and of some that are gone
         self._late: set[_Key] = set()  # sessions whose last entry is not the newest: sorted when they are read
         self._lock = threading.Lock()
+        self._changes = 0  # counted before each change, under the lock: so whoever is interrupted, it is never too low
 
     def __repr__(self) -> str:
         return "InMemoryStore()"
@@ -80,6 +81,7 @@ class InMemoryStore:
         """
         row = row_of(entry, _WHERE)
         with self._lock:
+            self._changes += 1
             self._refuse_known(row[0])
             self._put(row)
 
@@ -93,6 +95,7 @@ class InMemoryStore:
         with without_collector():
             rows = rows_of(entries, _WHERE)
             with self._lock:
+                self._changes += 1
                 for row in rows:
                     self._refuse_known(row[0])
                 changed = {row[1:3]: dict(self._sessions.get(row[1:3], ())) for row in rows}
@@ -149,6 +152,7 @@ class InMemoryStore:
         """
         new = row_of(entry, _WHERE)
         with self._lock:
+            self._changes += 1
             old = self._row(new[0])
             if old is None:
                 raise EntryNotFoundError(new[0], _WHERE)
@@ -157,6 +161,7 @@ class InMemoryStore:
     async def delete(self, memory_id: str) -> None:
         """Remove the entry with this id, if there is one."""
         with self._lock:
+            self._changes += 1
             key = self._keys.get(checked_id(memory_id, _WHERE))
             if key is not None:
                 self._sessions.get(key, {}).pop(memory_id, None)
@@ -170,6 +175,7 @@ class InMemoryStore:
         """
         checked_key(session_id, "default" if user_id is None else user_id, _WHERE)
         with self._lock:
+            self._changes += 1
             gone = (
                 [(session_id, user_id)]
                 if user_id is not None
@@ -195,6 +201,11 @@ class InMemoryStore:
         """Return what users' sessions there are, by session and user."""
         held = [(key, rows) for key in sorted(self._sessions) if (rows := self._rows(key))]
         return [SessionInfo(*key, len(rows), rows[0][6], rows[-1][6]) for key, rows in held]
+
+    async def revision(self) -> int:
+        """Return a number that is another after each change."""
+        with self._lock:
+            return self._changes
 
     async def replace_session(
         self,
@@ -222,6 +233,7 @@ class InMemoryStore:
         seen = None if expected is None else rows_for(session_id, user_id, expected, _WHERE)
         key = (session_id, user_id)
         with self._lock:
+            self._changes += 1
             if seen is not None and seen != self._ordered(key):
                 return False
             for row in rows:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ... import _json
 from ..._collector import without_collector
 from ...errors import DuplicateEntryError, EntryNotFoundError
 from .._entries import (
@@ -284,6 +285,18 @@ class SQLiteStore:
         )
         return [SessionInfo(*values) for values in found]
 
+    async def revision(self) -> tuple[object, ...]:
+        """Return what is another after each change, whoever made it: SQLite counts them, for each connection anew.
+
+        Raises:
+            StoreBusyError, DamagedFileError, OSError: As for :meth:`initialize`.
+        """
+
+        def look(connection: sqlite3.Connection) -> tuple[object, ...]:
+            return connection, connection.total_changes, connection.execute("PRAGMA data_version").fetchone()[0]
+
+        return await self._database.run(look)
+
     async def replace_session(
         self,
         session_id: str,
@@ -315,7 +328,7 @@ class SQLiteStore:
         def replace(connection: sqlite3.Connection) -> bool:
             with Transaction(connection):
                 held = _fetched(connection, f"WHERE {_OF_SESSION} {_OLDEST_FIRST}", (session_id, user_id))
-                read = [(row[:1], entry_from(row[1:])) for row in held]
+                read = [(row[:1], entry_from(*row[1:])) for row in held]
                 good = [(rowid, entry) for rowid, entry in read if not isinstance(entry, str)]
                 if seen is not None and seen != [entry for _, entry in good]:
                     return False
@@ -346,11 +359,14 @@ class SQLiteStore:
                     raise DuplicateEntryError(row[0], self._where) from None
             raise DuplicateEntryError(rows[0][0], self._where) from error  # it was there then, and is gone again
 
-    def _entries(self, rows: Iterable[Sequence[Any]]) -> list[MemoryEntry]:
+    def _entries(self, rows: Sequence[Sequence[Any]]) -> list[MemoryEntry]:
         found = []
         with without_collector():
+            data = [row[6] for row in rows if type(row[6]) is str]
+            plain = _json.is_plain("\n".join(data).encode())  # one look for all of them
+            loads = _json.loads_plain if plain else _json.loads
             for row in rows:
-                entry = entry_from(row[1:])
+                entry = entry_from(*row[1:], loads=loads)
                 if isinstance(entry, str):
                     self._damage.add(row, entry)
                 else:
