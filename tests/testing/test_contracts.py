@@ -11,7 +11,9 @@ import pytest
 
 import memwb.testing
 from memwb.memory.types import MemoryEntry
-from memwb.testing import MemoryStoreContract, sanitize_file
+from memwb.sessions import InMemoryStore
+from memwb.testing import MemoryStoreContract, SessionStoreContract, sanitize_file
+from tests.sessions.fakes import PlainStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,10 +70,44 @@ async def test_a_store_that_breaks_the_contract_fails(test: str) -> None:
         await getattr(MemoryStoreContract(), test)(ForgetfulStore())
 
 
-def test_the_testing_tools_load_pytest_only_for_the_contract() -> None:
+async def test_a_store_of_sessions_is_not_asked_for_what_it_cannot_do() -> None:
+    contract, store = SessionStoreContract(), PlainStore()
+    for test, reason in (
+        (contract.test_a_bulk_write_stores_all_or_nothing, "the store is not SupportsSessions"),
+        (contract.test_sessions_are_listed_with_their_users_and_times, "the store is not SupportsSessions"),
+        (contract.test_a_session_is_replaced_as_a_whole_or_not_at_all, "the store is not SupportsReplace"),
+        (contract.test_a_new_store_has_no_damage, "the store does not tell of damage"),
+    ):
+        with pytest.raises(pytest.skip.Exception, match=reason):
+            await test(store)
+
+
+class MixingStore(InMemoryStore):
+    """Tells users apart by nothing, and keeps the oldest of a limit."""
+
+    async def get_entries(self, session_id: str, user_id: str = "default", limit: int | None = None) -> Any:
+        found = [row for (session, _), rows in self._sessions.items() if session == session_id for row in rows]
+        return [await self.get_entry(id) for id in found][:limit]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "test_b50_a_limit_keeps_the_newest_oldest_of_them_first",
+        "test_entries_come_by_time_and_of_equal_times_in_the_order_of_adding",
+        "test_b31_b35_any_text_is_an_id_and_none_is_taken_for_another",
+    ],
+)
+async def test_a_store_of_sessions_that_breaks_the_contract_fails(test: str) -> None:
+    with pytest.raises(AssertionError):
+        await getattr(SessionStoreContract(), test)(MixingStore())
+
+
+@pytest.mark.parametrize("contract", ["MemoryStoreContract", "SessionStoreContract"])
+def test_the_testing_tools_load_pytest_only_for_the_contract(contract: str) -> None:
     code = (
         "import sys, memwb.testing; print('pytest' in sys.modules)\n"
-        "memwb.testing.MemoryStoreContract; print('pytest' in sys.modules)"
+        f"memwb.testing.{contract}; print('pytest' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
