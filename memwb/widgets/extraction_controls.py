@@ -48,12 +48,15 @@ class ExtractionControls:
         }
         self._edit = ipywidgets.Button(description="prompt", tooltip="Edit what the extractor is told to look for")
         row = ipywidgets.HBox([*self._choices.values(), self._edit])
-        self._prompt = _box("what the extractor is told to look for")
+        self._prompt = _box("prompt", "what the extractor is told to look for")
         apply = self._button("Use this prompt", self._apply)
         default = self._button("Default", self._default)
         self._editor = ipywidgets.VBox([self._prompt, ipywidgets.HBox([apply, default])])
         self.widgets = [self._editor, row]
-        self._pair = (_box("prompt A"), _box("prompt B"))
+        self._pair = (
+            _box("A", "a prompt"),
+            _box("B", "another prompt to compare with, such as: Keep only preferences."),
+        )
         compare = self._button("Compare", self._compare)
         self.prompts = ipywidgets.VBox([ipywidgets.HBox(self._pair), compare])
         for widget, name in ((row, "settings"), (self._editor, "prompting"), (self.prompts, "pair")):
@@ -62,7 +65,6 @@ class ExtractionControls:
             choice.add_class("memwb-choice")
         self._edit.add_class("memwb-open")
         self._pair[0].value = state.settings.system_prompt or DEFAULT_SYSTEM_PROMPT
-        self._pair[1].placeholder = "another prompt to compare with, such as: Keep only preferences."
         self._edit.on_click(self._toggle)
         for name, choice in self._choices.items():
             choice.observe(lambda change, name=name: self._chosen(name, change["new"]), "value")
@@ -125,7 +127,8 @@ def _shown(setting: Any) -> Any:
     return _OWN[1] if setting is None else setting
 
 
-def _box(label: str) -> ipywidgets.Textarea:
-    box = ipywidgets.Textarea(tooltip=label, placeholder=label)
+def _box(label: str, hint: str) -> ipywidgets.Textarea:
+    box = ipywidgets.Textarea(description=label, placeholder=hint)
+    box.style.description_width = "auto"
     box.add_class("memwb-prompt")
     return box

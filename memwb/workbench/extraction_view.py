@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .._text import counted
+from ..errors import AggregateMemoryError
 from ..memory.extraction.happenings import (
     Answered,
     Asked,
@@ -173,7 +174,7 @@ def _told_of(exchange: Exchange, event: Event) -> Exchange:
     if isinstance(event, Unreadable):
         return replace(exchange, problem=event.reason)
     if isinstance(event, Failed) and exchange.answer is None:
-        return replace(exchange, problem="cut off" if event.cancelled else error_told(event.error))
+        return replace(exchange, problem=_cause(event))
     return exchange
 
 
@@ -189,11 +190,18 @@ def _happening(event: Event) -> Happening | None:
     if isinstance(event, Unreadable):
         return Happening(f"{event.store}: the answer could not be read, {event.reason}", bad=True)
     if isinstance(event, Failed):
-        cause = "cut off" if event.cancelled else error_told(event.error)
-        return Happening(f"{event.store}: not saved, {cause} ({counted(event.failures, 'failure')} in a row)", bad=True)
+        what = f"{counted(len(event.unwritten), 'fact')} not written" if event.unwritten else "not saved"
+        told = f"{what}, {_cause(event)} ({counted(event.failures, 'failure')} in a row)"
+        return Happening(f"{event.store}: {told}", bad=True)
     if isinstance(event, Flushed):
         return Happening(f"flushed, {numbers_told(event.left)} left")
     return None
+
+
+def _cause(event: Failed) -> str:
+    """Say what a save failed of: of several writes, the first one's error."""
+    errors = event.error.errors if isinstance(event.error, AggregateMemoryError) else []
+    return "cut off" if event.cancelled else error_told(errors[0] if errors else event.error)
 
 
 def _fired_told(event: Fired) -> str:

@@ -119,7 +119,7 @@ def test_the_prompt_is_edited_and_two_are_compared(panel):
     expect(panel.results).to_contain_text("Keep only health facts.")
 
     panel.tab("Two prompts")
-    panel.root.get_by_placeholder("another prompt").fill("Keep only preferences.")
+    panel.root.get_by_role("textbox", name="B", exact=True).fill("Keep only preferences.")
     panel.button("Compare").click()
     expect(panel.results).to_contain_text("On 12 messages: A finds 8 facts, B 2; 2 in both")
     assert panel.results.locator("tbody tr").count() == 8

@@ -155,8 +155,7 @@ async def test_a_store_that_fails_is_red_with_what_it_raised(panel):
     assert "Saves fail: 'profile' (1 in a row)" in read(extraction_top(shown.state))
     timeline = extraction_timeline(shown.state)
     bad = [each.text() for each in walk(timeline) if "memwb-after memwb-bad" in each.classes]
-    assert len(bad) == 1
-    assert "disk full" in bad[0]
+    assert bad == ["profile: 2 facts not written, OSError: disk full (1 failure in a row)"]
     assert "2 facts whose write failed, without asking again" in read(extraction_stores(shown.state))
     assert "✗ | wants a mat | profile | not written, is tried again" in read(extraction_results(shown.state, "facts"))
 
