@@ -28,7 +28,9 @@ class Slot:
         source: The editor's text.
         problem: The mistake in the text, or the last failure of the callback in force.
         ahead: Whether the text is newer than the callback in force.
-        printed: What the text printed when it was put in force and the callback when it ran last, a line an item.
+        printed: What the text printed when it was put in force and the callback when it ran last, a line an item. A
+            function from a cell prints where its notebook shows what threads print: its namespace is the notebook's,
+            which a ``print`` of memwb's own would change for every other cell.
         version: Grows when the text changes by anything but typing, so that an editor knows when to show it anew.
     """
 
