@@ -14,13 +14,13 @@ from ._text import visible
 
 TAGS = frozenset(
     "div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary "
-    "input kbd label".split()
+    "input select option kbd label".split()
 )
 _VOID = frozenset({"input"})
 _ATTRIBUTES = frozenset(
     "role tabindex title colspan aria-label aria-selected aria-sort aria-pressed aria-live aria-valuenow aria-valuemin "
     "aria-valuemax aria-orientation aria-current aria-expanded aria-controls aria-disabled aria-hidden scope open "
-    "disabled type value placeholder style-width data-key data-link data-revision data-view".split()
+    "disabled selected type value placeholder style-width data-key data-link data-revision data-view".split()
 )
 
 

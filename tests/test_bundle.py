@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-WIDGETS = Path(__file__).parents[1] / "memwb" / "widgets"
-SOURCES, STATIC = WIDGETS / "js", WIDGETS / "static"
+from tests.npm import SOURCES, installed
+
+STATIC = Path(__file__).parents[1] / "memwb" / "widgets" / "static"
 BUILT = ("editor.js", "grid.js", "LICENSES.txt")
 LOCK = json.loads((SOURCES / "package-lock.json").read_text())["packages"]
 
@@ -19,21 +19,10 @@ LOCK = json.loads((SOURCES / "package-lock.json").read_text())["packages"]
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the bundles, built anew from a copy of the sources and the packages of the lock file."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("Rebuilding the bundles takes node and npm; memwb itself does not need them.")
     folder = tmp_path_factory.mktemp("bundle")
-    shutil.copytree(SOURCES, folder / "js", ignore=shutil.ignore_patterns("node_modules"))
-    install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={folder / 'cache'}"]
-    install += ["--fetch-retries=0", "--fetch-timeout=20000"]
-    try:
-        done = subprocess.run(install, cwd=folder / "js", capture_output=True, text=True, check=False, timeout=150)
-    except subprocess.TimeoutExpired:
-        pytest.skip("The bundles' packages could not be fetched in time: offline?")
-    if done.returncode and re.search("ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|ENETUNREACH|ERR_SOCKET|network", done.stderr):
-        pytest.skip("The bundles' packages could not be fetched: offline?")
-    assert done.returncode == 0, done.stderr
+    sources = installed(folder)
     build = ["node", "build.mjs", str(folder / "out")]
-    subprocess.run(build, cwd=folder / "js", check=True, timeout=60)
+    subprocess.run(build, cwd=sources, check=True, timeout=60)
     return folder / "out"
 
 

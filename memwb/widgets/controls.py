@@ -48,17 +48,19 @@ class Controls:
         self._code: CodeEditor | None = None  # made when it is first opened: most workbenches need none of its script
         self._mistake = TreeView(self._act)
         self._editor = ipywidgets.VBox([self._mistake])
-        row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, *self._buttons.values()])
+        edits = ipywidgets.HBox(list(self._buttons.values()))
+        row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, edits])
         self.widgets = [self._editor, row]
-        self._name_classes(row)
+        self._name_classes(row, edits)
         self._listen()
         self.draw()
 
-    def _name_classes(self, row: ipywidgets.Widget) -> None:
+    def _name_classes(self, row: ipywidgets.Widget, edits: ipywidgets.Widget) -> None:
         row.add_class("memwb-settings")
+        edits.add_class("memwb-edits")
         self._max_entries.add_class("memwb-number")
         self._trigger.add_class("memwb-choice")
-        self._placement.add_class("memwb-choice")
+        self._placement.add_class("memwb-choice").add_class("memwb-place")
         for button in self._buttons.values():
             button.add_class("memwb-open")
         self._mistake.add_class("memwb-mistake")
@@ -96,8 +98,8 @@ class Controls:
         (self._editor.remove_class if self._open is None else self._editor.add_class)("memwb-shown")
         for name, button in self._buttons.items():
             slot = self._state.slots[name]
-            mark = " ✗" if slot.problem else " ●" if slot.function is not None else ""
-            button.description = f"edit {name}…{mark}"
+            mark = " ✗" if slot.problem else " ●" if slot.function is not None else "…"
+            button.description = f"edit {name}{mark}"
             (button.add_class if name == self._open else button.remove_class)("mod-active")
         if self._code is not None:
             self._draw_code(self._code)

@@ -337,7 +337,8 @@ class Workbench(ipywidgets.VBox):
         self.state.switch(message["path"])
 
     async def _do_store(self, message: dict[str, Any]) -> None:
-        self.state.entries.choose(store=message["to"])
+        stores = self.state.entries.stores
+        self.state.entries.choose(store=stores[int(message["value"])] if "value" in message else message["to"])
         await self.state.entries.load()
 
     def _do_copy(self, message: dict[str, Any]) -> None:

@@ -92,10 +92,10 @@ def test_a_whole_session(bench):
         keys.press("ControlOrMeta+Enter")
     assert wb.rows()[0] == "I like jazz."
     keys.press("Escape")
-    assert keys.focus()["name"] == "edit query… ●"
+    assert keys.focus()["name"] == "edit query ●"
     keys.press("Enter")
     wb.code.wait_for(state="hidden")
-    assert keys.focus()["name"] == "edit query… ●"
+    assert keys.focus()["name"] == "edit query ●"
 
     # Back to the default, then the cut is moved.
     keys.press("Enter")

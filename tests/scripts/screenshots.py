@@ -2,8 +2,8 @@
 
     python -m tests.scripts.screenshots FOLDER [STATE ...] [--width 1280 ...] [--theme light ...]
 
-The pictures are FOLDER/STATE-WIDTH-THEME.png. A width is the workbench's own, in CSS pixels: at a zoom of 150 %, what
-is 1280 wide is laid out as 853.
+The pictures are FOLDER/STATE-WIDTH-THEME.png. A width is the workbench's own in pixels of the screen, "1280@150" that
+of a browser that is zoomed to 150 %, as for a projector: what is 1280 wide is laid out as 853 there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.browser.lab import DRAWN, Lab, Notebook, find_chromium, jupyterlab
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
-WIDTHS = (900, 1280, 1600)
+WIDTHS = ("900", "1280", "1600", "1280@150")
 THEMES = ("light", "dark")
 
 SETUP = """
@@ -51,11 +51,13 @@ diary = TestMemoryStore.from_records([
     "that a cane of ash is lighter than one of beech; we talked about it for an hour. " * (1 + n % 3) for n in range(12)
 ], name="diary")
 hostile = TestMemoryStore.from_records([
-    "The price of <img src=x onerror=alert(1)> is 5", "of <b>bold</b> and <script>alert(1)</script>",
-    "the price\tof a tab\nand a second line", "the \x1b[31mred\x1b[0m and a \u202e turned price", "price: $x^2$ of $$y$$",
-    "the family \U0001f468\u200d\U0001f469\u200d\U0001f467 of e\u0301 " * 20, "of " + "unbrokenandendless" * 30,
+    "The price of <img src=x onerror=alert(1)> is 5",
+    "of <b>bold</b> and <script>alert(1)</script>",
+    "the price\\tof a tab\\nand a second line",
+    "the \\x1b[31mred\\x1b[0m and a \\u202e turned price", "price: $x^2$ of $$y$$",
+    "the family \\U0001f468\\u200d\\U0001f469\\u200d\\U0001f467 of e\\u0301 " * 20, "of " + "unbrokenandendless" * 30,
     "ราคาของ the price ", "the مرحبا price of بك ",
-], name="<i>hostile</i> \u202e store")
+], name="<i>hostile</i> \\u202e store")
 shops = [TestMemoryStore.from_records([f"The price in shop {n} is {n}."], name=f"a shop with a long name, number {n}")
          for n in range(6)]
 tool_loop = [
@@ -252,7 +254,7 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("folder", type=Path)
     asked.add_argument("states", nargs="*", metavar="STATE", help=", ".join(STATES))
-    asked.add_argument("--width", type=int, action="append")
+    asked.add_argument("--width", action="append", help="900 or, zoomed, 1280@150")
     asked.add_argument("--theme", choices=THEMES, action="append")
     given = asked.parse_intermixed_args()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -271,7 +273,7 @@ def main() -> None:
             print(problem)
 
 
-def take(lab: Lab, folder: Path, states: list[str], widths: list[int], themes: list[str]) -> None:
+def take(lab: Lab, folder: Path, states: list[str], widths: list[str], themes: list[str]) -> None:
     """Open all states in one notebook, and take each at every width in every theme."""
     lab.side_bar(False)
     cells = [f"wb = {STATES[state][0]}\nawait wb" for state in states]
@@ -280,12 +282,13 @@ def take(lab: Lab, folder: Path, states: list[str], widths: list[int], themes: l
     benches = dict(
         zip(states, [notebook.output(at).locator(".memwb-bench") for at in range(1, len(cells) + 1)], strict=True)
     )
-    for state, bench in benches.items():
+    for state, bench in sorted(benches.items(), key=lambda each: each[0] == "why"):  # a click elsewhere closes it
         if act := STATES[state][1]:
             act(bench)
     for width in widths:
+        pixels, _, percent = width.partition("@")
         # The workbench's own width: a notebook's margins and prompts take the rest of the page.
-        lab.resize(width + 180, 900)
+        lab.resize(round(int(pixels) / int(percent or 100) * 100) + 180, 900)
         for theme in themes:
             lab.set_theme(theme)
             for state, bench in benches.items():

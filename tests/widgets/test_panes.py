@@ -300,6 +300,20 @@ async def test_of_several_stores_one_is_listed_and_the_others_are_a_button_away(
     )
 
 
+async def test_stores_whose_names_would_not_fit_are_chosen_from_a_box():
+    names = [f"the notes of a quite long year, {year}" for year in (2024, 2025, 2026)]
+    state = await settled([ListStore("a cane", name=name) for name in names])
+    state.entries.choose(store=names[1])
+
+    (box,) = (each for each in walk(panes.lower(state, "entries")) if each.tag == "select")
+    assert (box.action, box.attributes["aria-label"]) == ({"do": "store"}, "store")
+    assert [(each.text(), each.attributes) for each in box.children] == [
+        (names[0], {"value": "0"}),
+        (names[1], {"value": "1", "selected": "selected"}),
+        (names[2], {"value": "2"}),
+    ]
+
+
 # -- nothing there --------------------------------------------------------------------------------------------------
 
 

@@ -361,6 +361,9 @@ async def test_entries_are_sorted_filtered_and_their_store_chosen(bench):
     await act(workbench, do="store", to="work")
     await workbench._entries.grid
     assert table(workbench) == ["a cane"]
+    await act(workbench, do="store", value="0")  # chosen from a box
+    await workbench._entries.grid
+    assert table(workbench)[0] == "9"
 
 
 async def test_what_a_cell_chooses_of_the_entries_shows_on_the_page(bench):

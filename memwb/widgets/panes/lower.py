@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
-from ..._text import counted, estimate_tokens
+from ..._text import counted, estimate_tokens, shortened
 from .empty import empty
 from .hits import hit_key
 from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, block_text, cropped, earlier, frame
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _SHOWN_LINES = 500
 """Lines of the block that are shown; how many more there are is said."""
+
+_BUTTONS = 32
+"""Characters that the buttons of all stores have room for."""
 
 TABS = {"block": "Block", "input": "Model input", "entries": "Entries"}
 
@@ -122,9 +125,16 @@ def _entries(state: WorkbenchState, tabs: Node) -> Node:
 
 
 def _stores(entries: EntriesState) -> list[Node]:
+    """A button for each store; where they would not fit, a box to choose from."""
     if len(entries.stores) < 2:
         return []
-    return [
-        el("button", "", name, action={"do": "store", "to": name}, aria_pressed=str(name == entries.store).lower())
-        for name in entries.stores
+    if sum(map(len, entries.stores)) <= _BUTTONS:
+        return [
+            el("button", "", name, action={"do": "store", "to": name}, aria_pressed=str(name == entries.store).lower())
+            for name in entries.stores
+        ]
+    options = [
+        el("option", "", shortened(name, 80), value=at, selected="selected" if name == entries.store else None)
+        for at, name in enumerate(entries.stores)
     ]
+    return [el("select", "memwb-push", *options, action={"do": "store"}, aria_label="store", title=entries.store)]

@@ -3,7 +3,7 @@
 
 const TAGS = new Set(
   ("div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary " +
-    "input kbd label").split(" "),
+    "input select option kbd label").split(" "),
 );
 
 function make(node) {
@@ -28,7 +28,8 @@ function patch(element, node) {
       if (element !== element.getRootNode().activeElement) element.value = value;
     } else if (name === "open") {
       if (!element.memwbOpened) element.open = element.memwbOpened = true; // once: then it is the reader's
-    } else if (!name.startsWith("on") && element.getAttribute(name) !== value) element.setAttribute(name, value);
+    } else if (name === "selected") element.selected = true;
+    else if (!name.startsWith("on") && element.getAttribute(name) !== value) element.setAttribute(name, value);
   }
   element.memwb = node.m;
   patchChildren(element, node.k || []);
@@ -171,16 +172,18 @@ function render({ model, el }) {
 
   root.addEventListener("click", (event) => {
     const target = owner(event, root);
-    if (target && !["INPUT"].includes(target.tagName)) send(target.memwb);
+    if (target && !["INPUT", "SELECT"].includes(target.tagName)) send(target.memwb);
   });
   root.addEventListener("input", (event) => {
     const target = owner(event, root);
+    if (target?.tagName === "SELECT") send({ ...target.memwb, value: target.value });
     if (target?.tagName === "INPUT" && !target.memwb.enter) send({ ...target.memwb, value: target.value });
   });
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && root.querySelector(".memwb-popover")) return send({ do: "why" });
     const target = owner(event, root);
     if (!target) return;
+    if (target.tagName === "SELECT") return; // its keys are the browser's
     if (target.role === "tab" && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
       event.preventDefault();
       target[event.key === "ArrowLeft" ? "previousElementSibling" : "nextElementSibling"]?.focus();

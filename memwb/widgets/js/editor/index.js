@@ -176,6 +176,7 @@ class Editor {
   attributes() {
     const problems = this.model.get("marks")[this.name]?.problems ?? [];
     return {
+      tabindex: "0", // what scrolls can be reached by keyboard: without it a tool may not see that
       "aria-label": this.model.get("labels")[this.name] ?? `${this.name} callback`,
       "aria-description": `Escape${this.bench ? "" : ", then Tab,"} leaves the editor. Control or Command with Enter applies the code.`,
       ...(problems.length ? { "aria-invalid": "true" } : {}),
