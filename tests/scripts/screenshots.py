@@ -82,7 +82,7 @@ def talk(person, session, start):
         ("assistant", "", [{"id": "k1", "type": "function", "function": {
             "name": "trains", "arguments": '{"to": "Rome", "month": "May", "step_free": true}'}}]),
         ("tool", "9:00 from platform 4, lift available; 11:20 from platform 12, stairs only", "k1"),
-        ("assistant", "The 9:00 train leaves from platform 4, where there is a lift. Shall I look for a hotel near it?"),
+        ("assistant", "The 9:00 train leaves from platform 4, where there is a lift. Shall I look for a hotel?"),
         ("user", "Yes, please. She is allergic to latex, and we both like quiet rooms."),
         ("assistant", "I found two hotels without stairs. " + "The first is in a side street behind the station. " * 9),
         ("user", "The first one. What about museums?"),
