@@ -7,10 +7,10 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ... import _files
 from ...errors import DamagedFileError, StoreBusyError
@@ -212,6 +212,30 @@ class Transaction:
             if self._connection.in_transaction:
                 self._connection.rollback()
             raise
+
+
+def fetched(connection: sqlite3.Connection, clauses: str, values: Sequence[Any]) -> list[Any]:
+    """Return rows with their rowid; a text that is no UTF-8 comes as bytes."""
+    import sqlite3
+
+    try:
+        return connection.execute(f"SELECT rowid, {COLUMNS} FROM session_entries {clauses}", values).fetchall()
+    except sqlite3.OperationalError as error:
+        if "decode to UTF-8" not in str(error):
+            raise
+    factory = connection.text_factory
+    try:
+        connection.text_factory = _text
+        return connection.execute(f"SELECT rowid, {COLUMNS} FROM session_entries {clauses}", values).fetchall()
+    finally:
+        connection.text_factory = factory
+
+
+def _text(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -25,13 +25,12 @@ from .._entries import (
 )
 from ..types import MemoryEntry, SessionInfo
 from ._damage import DamagedRows
-from ._database import COLUMNS, Action, Database, Transaction
+from ._database import COLUMNS, Action, Database, Transaction, fetched
 from ._settings import checked_flag, checked_path, checked_seconds
 
 if TYPE_CHECKING:
     import sqlite3
 
-_SELECT = f"SELECT rowid, {COLUMNS} FROM session_entries"
 _INSERT = f"INSERT INTO session_entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _OF_SESSION = "session_id = ? AND user_id = ?"
 _OLDEST_FIRST, _NEWEST_FIRST = "ORDER BY created_at, rowid", "ORDER BY created_at DESC, rowid DESC"
@@ -227,7 +226,7 @@ class SQLiteStore:
 
         def update(connection: sqlite3.Connection) -> None:
             with Transaction(connection):
-                held = self._entries(_fetched(connection, "WHERE memory_id = ?", (new[0],)))
+                held = self._entries(fetched(connection, "WHERE memory_id = ?", (new[0],)))
                 if not held:
                     raise EntryNotFoundError(new[0], self._where)
                 values = _values(updated_row(row_of(held[0], self._where), new, self._where))
@@ -285,8 +284,8 @@ class SQLiteStore:
         )
         return [SessionInfo(*values) for values in found]
 
-    async def revision(self) -> tuple[object, ...]:
-        """Return what is another after each change, whoever made it: SQLite counts them, for each connection anew.
+    async def revision(self, session_id: str | None = None) -> tuple[object, ...]:
+        """Return what is another after each change, of whichever session, whoever made it: SQLite counts them.
 
         Raises:
             StoreBusyError, DamagedFileError, OSError: As for :meth:`initialize`.
@@ -327,7 +326,7 @@ class SQLiteStore:
 
         def replace(connection: sqlite3.Connection) -> bool:
             with Transaction(connection):
-                held = _fetched(connection, f"WHERE {_OF_SESSION} {_OLDEST_FIRST}", (session_id, user_id))
+                held = fetched(connection, f"WHERE {_OF_SESSION} {_OLDEST_FIRST}", (session_id, user_id))
                 read = [(row[:1], entry_from(*row[1:])) for row in held]
                 good = [(rowid, entry) for rowid, entry in read if not isinstance(entry, str)]
                 if seen is not None and seen != [entry for _, entry in good]:
@@ -342,7 +341,7 @@ class SQLiteStore:
         return await self._database.run(lambda connection: connection.execute(statement, values).fetchall())
 
     async def _rows(self, clauses: str, values: Sequence[Any]) -> list[Any]:
-        return await self._database.run(lambda connection: _fetched(connection, clauses, values))
+        return await self._database.run(lambda connection: fetched(connection, clauses, values))
 
     async def _write(self, rows: list[tuple[Any, ...]], action: Action[_T], replaced: _Key | None = None) -> _T:
         """Write rows; ``replaced``: the user's session whose ids are free, since its entries go."""
@@ -397,27 +396,3 @@ def _other_than(rowids: Sequence[int]) -> str:
 def _values(row: Row) -> tuple[Any, ...]:
     message = row[5]
     return row if not isinstance(message, bytes) else (*row[:5], message.decode(), *row[6:])
-
-
-def _fetched(connection: sqlite3.Connection, clauses: str, values: Sequence[Any]) -> list[Any]:
-    """Return rows with their rowid; a text that is no UTF-8 comes as bytes."""
-    import sqlite3
-
-    try:
-        return connection.execute(f"{_SELECT} {clauses}", values).fetchall()
-    except sqlite3.OperationalError as error:
-        if "decode to UTF-8" not in str(error):
-            raise
-    factory = connection.text_factory
-    try:
-        connection.text_factory = _text
-        return connection.execute(f"{_SELECT} {clauses}", values).fetchall()
-    finally:
-        connection.text_factory = factory
-
-
-def _text(data: bytes) -> str | bytes:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data
