@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from .errors import ConfigError, nearest
+from .memory.messages import copied
 
 if TYPE_CHECKING:
     from . import sessions
@@ -99,8 +100,8 @@ def is_session_store(store: Any) -> bool:
 class SessionCatalog:
     """Entries of sessions as records, by session and user, each session in its order.
 
-    What :meth:`count` or the first page has read is kept for the pages after it, so that a listing does not change
-    while it is paged through.
+    What was read is kept as long as the store tells that it still holds that (``revision``), and by other stores until
+    :meth:`count` or a first page is asked for again: so a listing does not change while it is paged through.
 
     Args:
         store: The store of sessions.
@@ -118,7 +119,9 @@ class SessionCatalog:
             )
         self.store, self.session_id, self.user_id = store, session_id, user_id
         self.name = type(store).__name__
-        self._found: tuple[str, list[Record]] | None = None  # what is looked for, and the records that hold it
+        self._kept: tuple[Hashable, list[sessions.MemoryEntry]] = (None, [])
+        self._records: tuple[list[sessions.MemoryEntry] | None, list[Record]] = (None, [])  # of those entries
+        self._found: tuple[str, list[Record]] = ("", [])  # what is looked for, and the records that hold it
         self._sorted: tuple[str | None, list[Record]] = (None, [])
 
     def __repr__(self) -> str:
@@ -143,19 +146,24 @@ class SessionCatalog:
             ConfigError: It cannot be sorted by this.
         """
         key = sort_of(sort)
-        if offset == 0 or self._found is None or self._found[0] != where:
+        if offset == 0 or self._records[0] is None or self._found[0] != where:
             await self._read(where)
-        assert self._found is not None
         if self._sorted[0] != sort:
             found = self._found[1]
             descending = sort is not None and sort.startswith("-")
             self._sorted = (sort, found if key is None else sorted(found, key=key, reverse=descending))
-        return self._sorted[1][offset : offset + limit]
+        return [_copy(record) for record in self._sorted[1][offset : offset + limit]]
 
     async def _read(self, where: str) -> list[Record]:
-        sought = where.casefold()
-        records = [record_of(entry, self.name) for entry in await self.entries()]
-        found = [record for record in records if sought in record.content.casefold()]
+        entries = await self.entries()
+        if entries is not self._records[0]:
+            self._records = entries, [record_of(entry, self.name) for entry in entries]
+        elif where == self._found[0]:
+            return self._found[1]
+        found = self._records[1]
+        if where:
+            sought = where.casefold()
+            found = [record for record in found if sought in record.content.casefold()]
         self._found, self._sorted = (where, found), (None, found)
         return found
 
@@ -171,7 +179,14 @@ class SessionCatalog:
         return record_of(entry, self.name)
 
     async def entries(self) -> list[sessions.MemoryEntry]:
-        """Return the entries themselves."""
+        """Return the entries, not to be changed: the same list as before where the store says it still holds that."""
+        revision = await self.store.revision(self.session_id) if hasattr(self.store, "revision") else None
+        if revision is not None and revision == self._kept[0]:
+            return self._kept[1]
+        self._kept = revision, await self._entries()  # at least as new as the revision
+        return self._kept[1]
+
+    async def _entries(self) -> list[sessions.MemoryEntry]:
         if self.session_id is not None and (self.user_id is not None or not hasattr(self.store, "sessions")):
             return list(await self.store.get_entries(self.session_id, self.user_id or "default"))
         found = []
@@ -232,7 +247,11 @@ def metadata_of(entry: sessions.MemoryEntry) -> dict[str, Any]:
     if entry.role == "summary":
         left_out |= {"replaced", "order"}
     data = {key: value for key, value in (entry.message_data or {}).items() if key not in left_out}
-    return {**data, "session_id": entry.session_id}
+    return {**copied(data), "session_id": entry.session_id}
+
+
+def _copy(record: Record) -> Record:
+    return replace(record, metadata=copied(record.metadata))
 
 
 def time_of(seconds: float | None) -> datetime | None:

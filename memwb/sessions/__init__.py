@@ -10,7 +10,7 @@ from .messages import ContextMessage
 from .preview import SummaryEvent, SummaryPreview
 from .stores import FileStore, InMemoryStore, SQLiteStore
 from .summarize import MemoryStrategy, SummarizeStrategy, SummaryPlan
-from .types import MemoryEntry, MemoryStore, SessionInfo, SupportsReplace, SupportsSessions
+from .types import MemoryEntry, MemoryStore, SessionInfo, SupportsReplace, SupportsRevision, SupportsSessions
 
 __all__ = [
     "ContextMessage",
@@ -27,5 +27,6 @@ __all__ = [
     "SummaryPlan",
     "SummaryPreview",
     "SupportsReplace",
+    "SupportsRevision",
     "SupportsSessions",
 ]

@@ -7,7 +7,7 @@ Definable is accepted as it is.
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -165,4 +165,13 @@ class SupportsSessions(Protocol):
 
     def iter_entries(self, session_id: str, user_id: str = "default") -> AsyncIterator[MemoryEntry]:
         """Give the entries of a user's session one after the other, in the order of ``get_entries``."""
+        ...
+
+
+@runtime_checkable
+class SupportsRevision(Protocol):
+    """A store that tells cheaply whether it may hold something else than before."""
+
+    async def revision(self, session_id: str | None = None) -> Hashable:
+        """Return what is another after each change (of one session), whoever made it; None where that is not known."""
         ...

@@ -71,7 +71,8 @@ class SessionSearch:
         self.name, self.description, self.max_search_results = name, description, max_search_results
         self.tokenizer = tokenizer
         self._catalog = SessionCatalog(session_store, session_id, user_id)
-        self._indexed: tuple[list[tuple[str | None, str]], Index] = ([], Index([]))
+        self._ordered: tuple[object, list[sessions.MemoryEntry]] = (None, [])  # what the catalog gave, in order of time
+        self._indexed: tuple[list[tuple[str | None, str]], Index, object] = ([], Index([]), None)
 
     def __repr__(self) -> str:
         return f"SessionSearch({self.name!r} over {self._catalog!r})"
@@ -123,13 +124,19 @@ class SessionSearch:
 
     async def _entries(self) -> list[sessions.MemoryEntry]:
         """Return the entries in order of time; of equal ones those that the store gives first come first."""
-        return sorted(await self._catalog.entries(), key=lambda entry: entry.created_at or 0.0)
+        entries = await self._catalog.entries()
+        if entries is not self._ordered[0]:
+            self._ordered = entries, sorted(entries, key=lambda entry: entry.created_at or 0.0)
+        return self._ordered[1]
 
     def _index(self, entries: Sequence[sessions.MemoryEntry]) -> Index:
         """Return an index over these entries: the one there is, that with what is new at the end, or a new one."""
+        known, index, of = self._indexed
+        if entries is of:
+            return index
         now = [(entry.memory_id, entry.content) for entry in entries]
-        known, index = self._indexed
         if now == known:
+            self._indexed = known, index, entries
             return index
         start = len(known)
         more = None
@@ -137,7 +144,7 @@ class SessionSearch:
             more = index.extended([self.tokenizer(content) for _, content in now[start:]], _ranks(start, len(now)))
         if more is None:
             more = Index.build(lambda place: self.tokenizer(now[place][1]), _ranks(0, len(now)))
-        self._indexed = now, more
+        self._indexed = now, more, entries
         return more
 
 

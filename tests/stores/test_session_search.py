@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memwb.errors import ConfigError
 from memwb.memory import MemoryEntry, MemoryManager
 from memwb.ranking import rank, tokenize, tokenize_any_script
-from memwb.sessions import InMemoryStore, Memory
+from memwb.sessions import FileStore, InMemoryStore, Memory, SQLiteStore
 from memwb.sessions import MemoryEntry as SessionEntry
 from memwb.stores import Listable, SessionSearch, TestMemoryStore
 from memwb.testing import MemoryStoreContract
@@ -111,6 +111,60 @@ async def test_each_search_sees_what_was_written_changed_and_removed_meanwhile()
     assert ids(await past.search("tea")) == ["d", "a"]
     await store.delete_session("s1", None)
     assert await past.search("tea") == []
+
+
+@pytest.mark.parametrize("kind", ["in memory", "SQLite", "files"])
+@pytest.mark.parametrize("session", [None, "s1"])
+async def test_what_anybody_writes_between_two_searches_is_found_in_every_store(kind, session, tmp_path):
+    open = {
+        "in memory": lambda: InMemoryStore(),
+        "SQLite": lambda: SQLiteStore(tmp_path / "memory.db"),
+        "files": lambda: FileStore(tmp_path),
+    }[kind]
+    store = open()
+    other = store if kind == "in memory" else open()
+    past = SessionSearch(store, session)
+
+    for number in range(3):
+        for name, writer in (("own", store), ("other", other)):
+            await writer.add(entry(f"{number} {name}", "tea", float(number)))
+            assert len(await past.search("tea", {"max_search_results": 99})) == await past.count()
+    await other.update(replace((await other.get_entries("s1", "ann"))[0], content="coffee"))
+    assert (len(await past.search("coffee")), await past.count(where="coffee")) == (1, 1)
+    await other.replace_session("s1", "ann", [])
+    assert (await past.search("tea"), await past.count()) == ([], 0)
+    await other.close()
+    await store.close()
+    await store.add(entry("again", "tea"))
+    assert ids(await past.search("tea")) == ["again"]
+    await store.close()
+
+
+async def test_sessions_that_have_not_changed_are_not_read_again(tmp_path, monkeypatch):
+    store = SQLiteStore(tmp_path / "memory.db")
+    await store.add_many([entry("a", "green tea", 1.0), entry("b", "black tea", 2.0)])
+    past = SessionSearch(store)
+    await past.search("tea")
+
+    async def unread(*_):
+        raise AssertionError("the entries were read again")
+
+    monkeypatch.setattr(store, "get_entries", unread)
+    for _ in range(2):
+        assert ids(await past.search("black tea")) == ["b", "a"]
+        assert [record.id for record in await past.page(0, 9, where="green")] == ["a"]
+        assert await past.count() == 2
+    await store.close()
+
+
+async def test_what_a_caller_does_to_a_result_changes_none_that_comes_later():
+    data = {"tool_calls": [{"id": "k"}]}
+    _, past = await searching(entry("a", "tea", message_data=data))
+
+    for _ in range(2):
+        (found,), (record,) = await past.search("tea"), await past.page(0, 9)
+        assert found.metadata["tool_calls"] == record.metadata["tool_calls"] == [{"id": "k"}]
+        found.metadata["tool_calls"][0]["id"] = record.metadata["tool_calls"][0]["id"] = "changed"
 
 
 async def test_a_text_is_cut_into_words_once():

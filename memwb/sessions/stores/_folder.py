@@ -73,10 +73,10 @@ class Folder:
                     if file.name.endswith(ENDING):
                         yield file.path
 
-    def state(self) -> tuple[object, ...] | None:
-        """Return the signatures of all files; None where one of them does not prove its file unchanged."""
+    def state(self, paths: Sequence[str] | None = None) -> tuple[object, ...] | None:
+        """Return the signatures of some or all files; None where one of them does not prove its file unchanged."""
         found: list[object] = []
-        for path in self.files():
+        for path in self.files() if paths is None else paths:
             signature, known = self._look(path), self._lines.get(path)
             if known is None or not known.proven or known.signature != signature:
                 return None  # it has not been read in this state, or too soon after it was changed

@@ -289,8 +289,8 @@ class FileStore:
                 self._folder.note(path, [(path, "all lines", reason)])
         return sorted(found, key=lambda info: (info.session_id, info.user_id))
 
-    async def revision(self) -> tuple[object, ...] | None:
-        """Return what is another after each change, whoever made it: the state of every file.
+    async def revision(self, session_id: str | None = None) -> tuple[object, ...] | None:
+        """Return what is another after each change, whoever made it: the state of every file, or of a session's files.
 
         It is None while a file has changed so lately that it may change again without its times showing it.
 
@@ -298,7 +298,7 @@ class FileStore:
             OSError: A folder could not be read.
         """
         self._changes.finish_what_was_cut_off()
-        return self._folder.state()
+        return self._folder.state(None if session_id is None else self._folder.of_session(session_id))
 
     async def replace_session(
         self,

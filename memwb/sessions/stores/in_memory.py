@@ -202,8 +202,8 @@ class InMemoryStore:
         held = [(key, rows) for key in sorted(self._sessions) if (rows := self._rows(key))]
         return [SessionInfo(*key, len(rows), rows[0][6], rows[-1][6]) for key, rows in held]
 
-    async def revision(self) -> int:
-        """Return a number that is another after each change."""
+    async def revision(self, session_id: str | None = None) -> int:
+        """Return a number that is another after each change, of whichever session."""
         with self._lock:
             return self._changes
 
