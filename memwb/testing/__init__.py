@@ -5,6 +5,7 @@ The store contracts need pytest; nothing else here does.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,7 @@ def __getattr__(name: str) -> Any:
         import pytest
 
         home = f"{__name__}.{_CONTRACTS[name]}"
-        pytest.register_assert_rewrite(home)
+        if home not in sys.modules:
+            pytest.register_assert_rewrite(home)
         return getattr(import_module(home), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -30,7 +30,8 @@ __all__ = ["SessionStoreContract", "session_entry"]
 ODD_IDS = [
     "../x", "..\\x", "/abs", "a/b", "a_b", "a..b", "..", ".", "a:b", "a", "A", "CON", "con", "nul.txt", "x" * 300,
     "x" * 299 + "y", "東京" * 60, "a\x00b", "dot.", "space ", " space", "%61", "%", "~", "*?", "tab\t", "line\nend",
-    "é", "e\u0301", "\u202egnp", ".hidden", "naïve ✓ 東京", "-", "'\"; DROP TABLE session_entries", "a\u2028b",
+    "é", "e\u0301", "\u202egnp", ".hidden", ".memwb.lock", "naïve ✓ 東京", "-",
+    "'\"; DROP TABLE session_entries", "a\u2028b",
 ]  # fmt: skip
 """Ids of which no two may be taken for each other, and none for a place in the file system."""
 

@@ -106,7 +106,7 @@ class Folder:
         """Return the name for an id in a folder: that of its own folder, or one for a new file or folder."""
         names, forms = self._names_in(folder)
         own = native(id) + ending
-        if own in names and not ending and id[0] != "%":
+        if own in names and not ending and id[0] != "%" and os.path.isdir(os.path.join(folder, own)):
             return own
         if own not in names and is_safe(id) and folded(own) not in forms:
             return own

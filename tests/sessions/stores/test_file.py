@@ -204,6 +204,15 @@ async def test_ids_that_are_safe_names_are_their_own_names_and_others_are_encode
     assert names - {long} == {"chat 7", "東京", "a@b.com", "Ab", "%a%42", "%a%2fb"}
 
 
+async def test_a_file_in_the_place_of_a_sessions_folder_is_left_alone(base):
+    write(base / "notes", "mine")
+    store = FileStore(base)
+    await store.add(session_entry("m1", "notes"))
+    assert await store.get_entries("notes") == [session_entry("m1", "notes")]
+    assert (base / "notes").read_text() == "mine"
+    assert (base / "%notes").is_dir()
+
+
 async def test_an_encoded_name_and_an_id_that_looks_like_it_are_told_apart_by_the_records(base):
     write(base / "%a%2fb" / "default.jsonl", definable_line(session_entry("raw", "%a%2fb")))
     store = FileStore(base)
