@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -84,14 +84,20 @@ class Changes:
                 raise DuplicateEntryError(id, self._where)
         self._checked_ids = True  # the first time an id is sought in the bytes alone, which is faster
 
-    def path_for(self, key: Key) -> str:
-        """Return the file of a user's session, or the place for a new one, in a folder that is there."""
+    def path_for(self, key: Key, planned: Collection[str] = ()) -> str:
+        """Return the file of a user's session, or the place for a new one, in a folder that is there.
+
+        Args:
+            key: Session and user.
+            planned: Files that are about to be made, too.
+        """
         folder = self._folder
         path = folder.find(key)
         if path is not None:
             return path
         place = folder.made(folder.free_name(folder.path, key[0]))
-        path = os.path.join(place, folder.free_name(place, key[1], ENDING))
+        soon = [os.path.basename(path) for path in planned if os.path.dirname(path) == place]
+        path = os.path.join(place, folder.free_name(place, key[1], ENDING, soon))
         lines = folder.looked(path)
         if lines is not None and lines.key not in (NO_KEY, key):
             cause = f"it holds session {lines.key[0]!r:.60} and user {lines.key[1]!r:.60}, not {key[0]!r:.60}"
@@ -104,7 +110,7 @@ class Changes:
         keys: dict[Key, str] = {}
         for row in rows:
             key = (row[1], row[2])
-            path = keys.get(key) or keys.setdefault(key, self.path_for(key))
+            path = keys.get(key) or keys.setdefault(key, self.path_for(key, by_file))
             by_file.setdefault(path, []).append(row)
         written = {path: [line_of(row) for row in rows] for path, rows in by_file.items()}
         if len(rows) > 1:

@@ -102,9 +102,18 @@ class Folder:
         paths = [file.path for file in files if file.name.endswith(ENDING)]
         return [path for path in paths if (self._holder(path) or NO_KEY)[0] in (session_id, NO_KEY[0])]
 
-    def free_name(self, folder: str, id: str, ending: str = "") -> str:
-        """Return the name for an id in a folder: that of its own folder, or one for a new file or folder."""
+    def free_name(self, folder: str, id: str, ending: str = "", soon: Sequence[str] = ()) -> str:
+        """Return the name for an id in a folder: that of its own folder, or one for a new file or folder.
+
+        Args:
+            folder: The folder.
+            id: The id.
+            ending: What a file's name ends in; "" for a folder.
+            soon: Names that will be in the folder, too.
+        """
         names, forms = self._names_in(folder)
+        if soon:
+            names, forms = names.union(soon), forms.union(map(folded, soon))
         own = native(id) + ending
         if own in names and not ending and id[0] != "%" and os.path.isdir(os.path.join(folder, own)):
             return own

@@ -204,6 +204,15 @@ async def test_ids_that_are_safe_names_are_their_own_names_and_others_are_encode
     assert names - {long} == {"chat 7", "東京", "a@b.com", "Ab", "%a%42", "%a%2fb"}
 
 
+async def test_names_of_one_write_never_differ_in_case_alone(base):
+    await FileStore(base).add_many(session_entry(f"m{n}", id, id) for n, id in enumerate(["Ab", "aB", "ab"]))
+    await FileStore(base).add_many(session_entry(f"u{n}", "s", id) for n, id in enumerate(["Ab", "aB", "ab"]))
+    for folder in (base, base / "s"):
+        names = [path.name.casefold() for path in folder.iterdir()]
+        assert len(set(names)) == len(names)
+    assert len(await FileStore(base).sessions()) == 6
+
+
 async def test_a_file_in_the_place_of_a_sessions_folder_is_left_alone(base):
     write(base / "notes", "mine")
     store = FileStore(base)
