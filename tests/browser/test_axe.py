@@ -18,7 +18,7 @@ RUN = """async (root) => {
 
 SHOWN = (
     "first why editor mistake failing half-failing empty missing no-user skipped many several input entries filtered "
-    "cell sorted"
+    "cell sorted extraction extraction-prompts"
 ).split()
 
 

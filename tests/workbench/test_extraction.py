@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 
@@ -450,6 +451,40 @@ async def test_it_follows_the_workbench():
     assert panel.position == 0
     await panel.run()
     assert (await contents(panel.stores[0]))[0] == "other"
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_whatever_is_done_in_whatever_order_nothing_is_lost_doubled_or_stuck(seed):
+    rng = random.Random(f"extraction {seed}")
+    faults = {"fail": 0.2, "fail after": 0.1}
+    stores = [FaultyStore(notes(), add=faults, seed=seed), TestMemoryStore(name="work", persist=False)]
+    model = FaultyModel(DemoModel(), {"raise": 0.15, "unreadable": 0.1, "empty": 0.1}, seed=seed)
+    panel = opened(stores, talk=conversation(), model=model, every=rng.choice([1, 2, 3]), review=rng.random() < 0.7)
+    for _ in range(rng.randrange(25)):
+        act = rng.choice(["step", "step", "step", "run", "flush", "accept", "reject", "retry", "one", "restart"])
+        if act == "one" and panel.waiting:
+            await panel.accept(rng.choice(panel.waiting), f"edited {len(panel.facts)}")
+        elif act == "retry":
+            await panel.retry_unreadable()
+        elif act == "restart" and rng.random() < 0.2:
+            await panel.restart()
+        elif act in ("step", "run", "flush", "accept", "reject"):
+            await getattr(panel, act)()
+    for _ in range(60):  # faults are drawn by lot: they end some time
+        await panel.run()
+        await panel.flush()
+        await panel.retry_unreadable()
+        await panel.accept()
+        if panel.done and not (
+            panel.waiting or panel.unsaved or panel.status[0].unreadable or panel.status[1].unreadable
+        ):
+            break
+    assert {mark.state for line in panel.lines for mark in line.marks.values()} == {"saved", "dropped"}
+    assert {fact.state for fact in panel.facts} <= {"written", "known", "rejected"}
+    for store in panel.stores:
+        kept = {fact.content for fact in panel.facts if fact.store == store.name and fact.state != "rejected"}
+        assert sorted(await contents(store)) == sorted(kept)
+    assert [await store.count() for store in stores] == [0, 0]
 
 
 async def test_actions_take_turns():
