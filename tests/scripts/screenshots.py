@@ -197,6 +197,22 @@ def opened_cell(bench: Locator) -> None:
     bench.page.wait_for_timeout(400)
 
 
+def opened_hit(bench: Locator) -> None:
+    """Open a long hit whole, by keyboard, so that the focus is seen."""
+    bench.get_by_role("grid", name="Hits").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
+        bench.page.keyboard.press(key)
+    bench.page.wait_for_timeout(400)
+
+
+def columns(bench: Locator) -> None:
+    """Open the menu of columns of the hits, and show one more."""
+    hits = bench.locator(".memwb-hits")
+    hits.get_by_role("button", name="Columns").click()
+    hits.get_by_role("checkbox", name="matched").check()
+    bench.page.wait_for_timeout(400)
+
+
 def by_score(bench: Locator) -> None:
     """Sort the hits, so that the cut has no place."""
     bench.get_by_role("grid", name="Hits").get_by_role("columnheader", name="entry").click()
@@ -229,6 +245,8 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "entries": (f"Workbench({CASE})", tab("Entries")),
     "filtered": (f"Workbench({CASE})", filtered),
     "cell": ("Workbench(diary, 'What did the doctor say?')", opened_cell),
+    "hit": ("Workbench(diary, 'What did the doctor say?')", opened_hit),
+    "columns": (f"Workbench({CASE})", columns),
     "sorted": (f"Workbench({CASE})", by_score),
     "extraction": ("Workbench(profile, []).extraction()", press("Run")),
     "extraction-done": ("Workbench([profile, work], []).extraction(review=False, every=2)", press("Run")),

@@ -80,7 +80,9 @@ class Grid {
     });
     this.top = make("div", { class: "mwg-top" }, this.filterLabel, this.status, this.clear, this.pager, this.menu.element);
     if (model.get("bar")) return;
-    this.top.hidden = true; // the menu goes into the corner of the header row
+    this.top.hidden = true; // the menu goes into the corner of the header row, where it is small
+    this.menu.button.textContent = "▾";
+    this.menu.button.title = "Columns";
     this.root.append(this.menu.element);
   }
 
