@@ -329,7 +329,7 @@ async def test_a_missing_file_is_named_with_its_neighbours_which_can_be_opened(t
     state = await settled(tmp_path / "home.json")
 
     missing = "home.json does not exist, so 'home' is empty"
-    assert read(panes.top(state)).splitlines()[0] == f"– Nothing arrived: {missing}."
+    assert read(panes.top(state)).splitlines()[0] == f"– Nothing arrived: {missing}. [Why]"
     assert read(panes.hits(state)).splitlines()[1:] == [
         f"{missing}.",
         "Write to it with await store.add(...) , or let an agent write: its add tool is off unless it is switched on.",
@@ -345,10 +345,10 @@ async def test_a_missing_file_is_named_with_its_neighbours_which_can_be_opened(t
 async def test_an_empty_store_is_told_apart_from_one_in_which_nothing_matched():
     empty, unmatched = await settled(ListStore()), await settled(memories(), "Yes, please.")
 
-    assert read(panes.top(empty)).splitlines()[0] == "– Nothing arrived: nothing was ever written to 'profile'."
+    assert read(panes.top(empty)).splitlines()[0] == "– Nothing arrived: nothing was ever written to 'profile'. [Why]"
     assert read(panes.hits(empty)).splitlines()[1] == "Nothing was ever written to 'profile'."
     assert read(panes.top(unmatched)).splitlines()[0] == (
-        "– Nothing arrived: no entry shares a word with 'Yes, please.'; looked for yes, please."
+        "– Nothing arrived: no entry shares a word with 'Yes, please.'; looked for yes, please. [Why]"
     )
     assert read(panes.hits(unmatched)).splitlines()[1:] == [
         "No hits: no entry shares a word with 'Yes, please.'; looked for yes, please.",
@@ -401,7 +401,7 @@ async def test_a_trigger_that_skips_says_so_everywhere():
     state = await settled(memories(), [user("hi"), tool_call(), tool_result()])
 
     assert read(panes.top(state)).splitlines()[0] == (
-        "– Nothing arrived: 'userTurn', the last message is a tool result. call[◀]2/2[▶]"
+        "– Nothing arrived: 'userTurn', the last message is a tool result. [Why]call[◀]2/2[▶]"
     )
     assert read(panes.hits(state)).splitlines()[1:] == [
         "Nothing was searched: 'userTurn', the last message is a tool result.",
@@ -417,7 +417,7 @@ async def test_injection_that_is_off_says_so():
     state = await settled(memories(), injection=False)
 
     assert read(panes.top(state)) == lines("""
-        – Nothing arrived: injection is off.
+        – Nothing arrived: injection is off. [Why]
         trigger – injection is off › query · › search · › format · › fold ·
     """)
     assert read(panes.hits(state)).splitlines()[1] == "Nothing was searched: injection is off."

@@ -53,9 +53,15 @@ def _verdict_bar(state: WorkbenchState, preview: Preview, why_open: bool) -> Nod
         "memwb-verdict",
         el("span", kind, mark, aria_hidden="true"),
         el("span", "memwb-sentence", verdict.sentence, role="status", aria_live="polite"),
-        el("button", "", "Why", action={"do": "why"}, aria_expanded=str(why_open).lower())
-        if _has_more(preview)
-        else None,
+        # There also where it has nothing to say: no line of the bar comes and goes with it.
+        el(
+            "button",
+            "",
+            "Why",
+            action={"do": "why"},
+            aria_expanded=str(why_open).lower(),
+            disabled=None if _has_more(preview) else "disabled",
+        ),
         _fix(explanation),
         _calls(state),
     )
