@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,13 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-o", "addopts=", "--rootd
 
 
 def run_in_an_environment_without_memwb(folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONPATH": "", "OTEL_SDK_DISABLED": "true"}
+    environment = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_ADDOPTS": "",
+        "PYTHONPATH": "",
+        "OTEL_SDK_DISABLED": "true",
+    }
     command = [sys.executable, "-c", WITHOUT_MEMWB, str(folder)]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
 
@@ -65,6 +72,18 @@ async def test_exports_are_green_with_the_sdk_and_without_memwb(tmp_path: Path) 
         "in_a_tool_loop": await opened(stores, [user("tea?"), *tool], trigger="everyTurn", query=worlds.constant),
         "lambdas": await opened(stores, talk, query=lambda c: "tea", trigger=lambda c: len(c.messages) > 2),
         "gallery": await opened(stores, talk, query=callbacks.latest_without_stop_words),
+        "question": await opened(stores, [user("?"), *talk[1:]], query=callbacks.question_with_answer),
+        "dated": await opened(stores, "tea?", format=callbacks.block_with_dates_and_ids),
+        "grouped": await opened(stores, "tea?", format=callbacks.grouped_by_store),
+        "budgeted": await opened(stores, "tea?", format=partial(callbacks.token_budgeted, budget=30)),
+        "unsaid": await opened(
+            stores,
+            [user("green tea"), {"role": "assistant", "content": [{"text": "yes?"}]}, user("and tea")],
+            query=callbacks.Remembering(),
+            format=callbacks.Filtered(
+                callbacks.bullet_list, callbacks.no_duplicates, callbacks.score_floor, callbacks.not_said
+            ),
+        ),
         "a_format": await opened(stores, "tea?", format=worlds.plain_lines),
     }
     agent = Agent(
