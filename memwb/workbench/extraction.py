@@ -70,8 +70,9 @@ class ExtractionState:
 
     @property
     def messages(self) -> list[Message]:
-        """The whole conversation."""
-        return self._own_messages or self.bench.messages or demo.conversation()
+        """The whole conversation; one that tells more of its user where the workbench has none or shows its demo."""
+        own, source = self._own_messages or self.bench.messages, self.bench.source
+        return demo.conversation() if not own or (source.demo and own == source.messages) else own
 
     @property
     def model(self) -> Any:

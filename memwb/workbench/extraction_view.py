@@ -19,6 +19,7 @@ from ..memory.extraction.happenings import (
     Fired,
     Flushed,
     Noted,
+    Proposed,
     Saved,
     Skipped,
     TurnEnded,
@@ -126,6 +127,7 @@ class Story:
         self.exchanges: list[Exchange] = []
         self.tallies = {store: Tally() for store in stores}
         self._asked: dict[tuple[str, tuple[int, ...]], int] = {}  # the newest question about a batch
+        self._read: set[tuple[str, tuple[int, ...]]] = set()  # the batches in which facts were looked for
 
     def take(self, event: Event) -> None:
         """Take in the next event."""
@@ -147,7 +149,9 @@ class Story:
             self._mark(event.store, event.numbers, "failed")
         if isinstance(event, BatchEvent):
             self._exchange(event)
-        if (happening := _happening(event)) is not None and self.lines:
+        if isinstance(event, Proposed):
+            self._read.add((event.store, event.numbers))
+        if (happening := self._happening(event)) is not None and self.lines:
             self.lines[-1].after.append(happening)
 
     def _mark(self, store: str, numbers: Sequence[int], state: MarkState | None, without: tuple[str, ...] = ()) -> None:
@@ -155,6 +159,14 @@ class Story:
             before = self.lines[number].marks[store]
             if before.state != "dropped" or state == "saved":
                 self.lines[number].marks[store] = Mark(state or before.state, without or before.without)
+
+    def _happening(self, event: Event) -> Happening | None:
+        if isinstance(event, Saved) and event.kept and not (event.written or event.deduplicated):
+            about = (event.store, event.numbers)
+            what = "read" if about in self._read else "saved"
+            none = ": nothing to keep" if about in self._read else ""
+            return Happening(f"{event.store}: {what} {numbers_told(event.kept)}{none}")
+        return _happening(event)
 
     def _exchange(self, event: BatchEvent) -> None:
         about = (event.store, event.numbers)
@@ -214,7 +226,5 @@ def saved_told(event: Saved) -> str:
     """Return what a save did, in a few words."""
     if not event.kept:
         return f"nothing to save, the filter dropped {numbers_told(event.numbers)}"
-    if not event.written and not event.deduplicated:
-        return f"saved {numbers_told(event.kept)}"
     known = f", {len(event.deduplicated)} held already" if event.deduplicated else ""
     return f"saved {numbers_told(event.kept)}: {counted(len(event.written), 'fact')} written{known}"

@@ -40,6 +40,7 @@ class Source:
         state: A copy of its state, which a trigger predicate sees as well.
         manager: The memwb manager that was opened, or that the agent has; None for any other source.
         sessions: The store of sessions that was opened, or the Memory over it; None for any other source.
+        demo: Whether it is the demo.
     """
 
     stores: list[Any]
@@ -54,6 +55,7 @@ class Source:
     state: Any = None
     manager: MemoryManager | None = None
     sessions: Any = None
+    demo: bool = False
 
     def measured(self, hit: Hit) -> str:
         """Say how well a hit matched where its store tells so in a way of its own: ``"distance 0.12"``; else ``""``."""
@@ -96,7 +98,9 @@ def _demo() -> Source:
     name, case_id = DEMO
     data = datasets.load(name)
     case = data.case(case_id)
-    return Source([data.store(case.owner)], messages=copied(list(case.messages)), expected=tuple(case.expected))
+    return Source(
+        [data.store(case.owner)], messages=copied(list(case.messages)), expected=tuple(case.expected), demo=True
+    )
 
 
 def _path_source(path: Path) -> Source:

@@ -348,6 +348,22 @@ async def test_a_workbench_without_a_conversation_has_that_of_the_demo_and_a_mod
     assert given.model_name == "ScriptedModel(asked 0 times, 0 answers left)"
 
 
+async def test_the_demo_tells_of_its_user_and_another_conversation_is_taken_as_it_is():
+    bench = WorkbenchState()
+    panel = ExtractionState(bench, review=False)
+    assert panel.messages == conversation()
+    assert panel.will_extract == ("profile",)
+    await bench.set(messages=TALK)
+    assert panel.messages == TALK
+
+
+async def test_messages_without_a_fact_are_read_and_give_nothing():
+    panel = opened(model=ScriptedModel({"": []}), every=3)
+    await panel.run()
+    assert panel.lines[-1].after[-1].text == "profile: read messages 0-3, 5-7: nothing to keep"
+    assert set(marks(panel)) == {"saved", "dropped"}
+
+
 async def test_the_agents_model_is_asked_where_the_source_is_an_agent():
     bench = WorkbenchState(notes(), TALK)
     own = ScriptedModel([])
