@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memwb.evaluation import evaluate
     from memwb.frames import frame
     from memwb.memory import MemoryManager
+    from memwb.memory.messages import text
     from memwb.stores import TestMemoryStore
     from memwb.widgets import Workbench
 
@@ -31,6 +32,7 @@ __all__ = [
     "frame",
     "sessions",
     "testing",
+    "text",
 ]
 
 _HOME = {
@@ -39,6 +41,7 @@ _HOME = {
     "Workbench": "memwb.widgets",
     "evaluate": "memwb.evaluation",
     "frame": "memwb.frames",
+    "text": "memwb.memory.messages",
 }
 _MODULES = ("callbacks", "datasets", "sessions", "testing")
 

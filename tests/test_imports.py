@@ -76,6 +76,7 @@ def test_a_store_loads_no_widget_and_no_frame():
         ("Workbench", "memwb.widgets"),
         ("evaluate", "memwb.evaluation"),
         ("frame", "memwb.frames"),
+        ("text", "memwb.memory.messages"),
     ],
 )
 def test_a_name_of_the_face_is_the_one_of_its_home(name, home):

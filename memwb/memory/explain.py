@@ -12,7 +12,7 @@ from typing import Any
 from .._text import counted, cropped
 from .deeper import Depths, HasStores, Ranking, failed_stores, matching, ranking_of
 from .injection import run_injection
-from .queries import last_two_messages, latest_without_stop_words, whole_history
+from .queries import SUGGESTED
 from .search import is_the_stores_own
 from .settings import Injection
 from .trace import Hit, InjectionTrace, matching_by, tokenizer_of, tokens_of
@@ -298,12 +298,7 @@ def _changes(settings: Injection, needed: int | None) -> Iterator[tuple[str, dic
         yield "trigger everyTurn", {"trigger": "everyTurn"}
     if needed is not None and settings.max_entries < needed <= MAX_ENTRIES_TRIED:
         yield f"max_entries {needed}", {"max_entries": needed}
-    named = {
-        "query: the last two messages": last_two_messages,
-        "query: the latest message without stop words": latest_without_stop_words,
-        "query: the whole history": whole_history,
-    }
-    for words, query in named.items():
+    for words, query in SUGGESTED.items():
         if settings.query is not query:
             yield words, {"query": query}
     if settings.format is not None:

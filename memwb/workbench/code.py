@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import inspect
 import itertools
 import linecache
 import symtable
-import textwrap
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
@@ -160,19 +158,6 @@ def problem_of(error: BaseException, filename: str) -> Problem:
     if not frames:
         return Problem(message)
     return Problem(message, frames[-1].lineno, (frames[-1].line or "").strip())
-
-
-def source_of(function: Callable[..., Any]) -> str | None:
-    """Return a function's source without decorators and indentation, or None where Python cannot find it."""
-    try:
-        source = textwrap.dedent(inspect.getsource(function))
-        tree = ast.parse(source)
-    except (OSError, TypeError, SyntaxError, IndentationError):
-        return None
-    first = tree.body[0] if tree.body else None
-    if not isinstance(first, ast.FunctionDef) or first.name != getattr(inspect.unwrap(function), "__name__", ""):
-        return None  # a lambda, whose source is the statement around it
-    return "\n".join(source.splitlines()[first.lineno - 1 :]) + "\n"
 
 
 def _line(source: str, line: int | None) -> str:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._text import shortened
-from .code import TEMPLATES, IncompleteError, Problem, build, check, problem_of, source_of
+from ..callbacks import source_of
+from .code import TEMPLATES, IncompleteError, Problem, build, check, problem_of
 from .limit import is_limited
 
 NAMES = ("query", "format", "trigger")

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from ..callbacks import source_of
 from ..errors import ConfigError
 from .code import check, unknown_names
 from .editor import NAMES
-from .gallery import GALLERY
+from .inline import is_memwbs, without_memwb
 
 FUTURE = "from __future__ import annotations"
 """What stands at the top of a written module: the names in annotations are then not looked up."""
@@ -58,11 +59,10 @@ def written(slot: str, function: Callable[..., Any]) -> Written:
     Raises:
         ConfigError: Its source is not to be had, or it uses other names of the notebook, which are named.
     """
-    if function in GALLERY:
-        return Written(slot, function.__name__, GALLERY[function])
     if not isinstance(function, FunctionType):
-        kind = type(function).__name__
-        raise _refused(slot, f"is a {kind}, whose source cannot be written out. Write a plain function around it", kind)
+        return _of_another_kind(slot, function)
+    if is_memwbs(function):
+        return _alone(slot, source_of(function) or "")
     if function.__code__.co_filename.startswith(_EDITORS):
         text = "".join(linecache.getlines(function.__code__.co_filename))
         shadowed: set[str] = set()  # the editor's own print is no name of the notebook
@@ -85,7 +85,38 @@ def written(slot: str, function: Callable[..., Any]) -> Written:
             f"{'it' if len(foreign) == 1 else 'them'} inside the function",
             tuple(foreign),
         )
-    return Written(slot, check(slot, f"{FUTURE}\n{text}"), (text.strip() + "\n",))
+    return _alone(slot, text)
+
+
+def _of_another_kind(slot: str, callback: Any) -> Written:
+    """Write what is no function: a combination of callbacks, or one with other defaults."""
+    kind = type(callback).__name__
+    text = source_of(callback)
+    if text is None:
+        raise _refused(slot, f"is a {kind}, whose source cannot be written out. Write a plain function around it", kind)
+    foreign = tuple(dict.fromkeys(name for name, _ in unknown_names(*_parsed(text))))
+    if foreign:
+        names = ", ".join(map(repr, foreign))
+        raise _refused(
+            slot,
+            f"is a {kind} of functions that use {names} of the notebook, which a module does not have. "
+            "Import or define it inside the function",
+            foreign,
+        )
+    return _alone(slot, text)
+
+
+def _alone(slot: str, text: str) -> Written:
+    """Write a text with what it imports of memwb, which is written out above it."""
+    try:
+        parts, text = without_memwb(text)
+    except ConfigError as error:
+        raise _refused(slot, str(error), error.value) from None
+    return Written(
+        slot,
+        check(slot, f"{FUTURE}\n{text}", frozenset(name for part in parts for name in _defined(part))),
+        (*parts, text.strip() + "\n"),
+    )
 
 
 def _refused(slot: str, why: str, value: Any) -> ConfigError:

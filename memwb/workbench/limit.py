@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextvars
 import ctypes
 import threading
 import time
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
+
+_UNSET: Any = object()
 
 TIME_LIMIT = 2.0
 """Seconds that a callback may take before it is stopped, where the workbench is not told otherwise."""
@@ -38,7 +41,7 @@ class CallbackTimeoutError(TimeoutError):
 
 
 async def limited(function: Callable[..., _Result], *args: Any, seconds: float = TIME_LIMIT) -> _Result:
-    """Return ``function(*args)``, called in a daemon thread.
+    """Return ``function(*args)``, called in a daemon thread, in the context (of contextvars) of the caller.
 
     Raises:
         CallbackTimeoutError: It took longer than ``seconds``.
@@ -46,7 +49,8 @@ async def limited(function: Callable[..., _Result], *args: Any, seconds: float =
             cancellation, a StopIteration) comes as the cause of a RuntimeError.
     """
     done: concurrent.futures.Future[_Outcome] = concurrent.futures.Future()
-    thread = threading.Thread(target=_run, args=(done, function, args), daemon=True, name="memwb-callback")
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(_run, done, function, args), daemon=True, name="memwb-callback")
     thread.start()
     try:
         outcome = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(done)), seconds)
@@ -59,6 +63,9 @@ async def limited(function: Callable[..., _Result], *args: Any, seconds: float =
             await _grace(thread)
             raise CallbackTimeoutError(seconds, thread.is_alive()) from None
         outcome = done.result()  # it came in time: the loop was busy elsewhere, and looks only now
+    for variable, value in context.items():  # what it set is there for the next callback, as without a thread
+        if variable.get(_UNSET) is not value:
+            variable.set(value)
     if outcome.error is not None:
         raise outcome.error
     return outcome.result  # type: ignore[no-any-return]

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from memwb.catalog import Record
 from memwb.memory import Explanation, MemoryEntry, MemoryManager
 from memwb.memory.explain import decided, explain, with_suggestions
-from memwb.memory.queries import last_two_messages, latest_without_stop_words, whole_history
+from memwb.memory.queries import (
+    last_two_messages,
+    latest_without_stop_words,
+    question_with_answer,
+    whole_history,
+)
 from memwb.memory.settings import resolve_injection
 from memwb.memory.types import identified
 from memwb.stores import TestMemoryStore
@@ -182,6 +187,7 @@ class TestUnmatched:
         found = await why("cane", messages, listed("home", "I walk with a cane", "I like tea"))
         assert [(suggestion.text, suggestion.settings) for suggestion in found.suggestions] == [
             ("query: the last two messages → rank 1", {"query": last_two_messages}),
+            ("query: the assistant's question with the answer → rank 1", {"query": question_with_answer}),
             ("query: the whole history → rank 1", {"query": whole_history}),
         ]
 

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwb.memory import MemoryManager
-from memwb.memory.queries import last_two_messages
 from memwb.workbench.code import (
     TEMPLATES,
     IncompleteError,
@@ -17,7 +16,6 @@ from memwb.workbench.code import (
     build,
     check,
     problem_of,
-    source_of,
 )
 from tests.workbench.fakes import ListStore
 
@@ -202,25 +200,6 @@ async def test_the_place_is_the_innermost_line_that_is_the_callbacks_own():
 def test_an_error_from_elsewhere_has_no_place():
     assert problem_of(KeyError("content"), "<memwb:query 1>") == Problem("KeyError: 'content'")
     assert problem_of(ValueError(), "<memwb:query 1>") == Problem("ValueError")
-
-
-def test_the_source_of_a_function_has_neither_its_decorators_nor_its_indentation():
-    def decorated(function):
-        return function
-
-    @decorated
-    @decorated
-    def query(context):
-        # said to the reader
-        return "x"
-
-    assert source_of(query) == 'def query(context):\n    # said to the reader\n    return "x"\n'
-    assert source_of(last_two_messages).startswith("def last_two_messages(context: InjectionQueryContext)")
-
-
-@pytest.mark.parametrize("function", [len, lambda context: "x", asyncio.Lock(), eval("lambda c: 1")], ids=range(4))
-def test_what_has_no_def_has_no_source(function):
-    assert source_of(function) is None
 
 
 def _messages():

@@ -9,7 +9,7 @@ import pytest
 
 from memwb import callbacks
 from memwb.errors import ConfigError, StaleTraceError
-from memwb.memory import InjectionQueryContext
+from memwb.memory import InjectionFormatContext, InjectionQueryContext, MemoryEntry
 from memwb.workbench import WorkbenchState
 from tests.workbench.fakes import ABOUT_ME, ListStore, assistant, tool_call, tool_result, user
 
@@ -62,7 +62,22 @@ async def test_callbacks_of_cells_editors_lambdas_and_the_gallery_are_written_as
     assert module.injection["trigger"](None) is True
 
 
-GALLERY = [getattr(callbacks, name) for name in callbacks.__all__]
+QUERIES = [
+    callbacks.latest_user_message,
+    callbacks.last_two_messages,
+    callbacks.question_with_answer,
+    callbacks.latest_without_stop_words,
+    callbacks.whole_history,
+    callbacks.Remembering(callbacks.latest_without_stop_words),
+]
+FORMATS = [
+    callbacks.default_block,
+    callbacks.block_with_dates_and_ids,
+    callbacks.bullet_list,
+    callbacks.grouped_by_store,
+    functools.partial(callbacks.token_budgeted, budget=20),
+    callbacks.Filtered(callbacks.bullet_list, functools.partial(callbacks.score_floor, least=2), callbacks.not_said),
+]
 TALKS = [
     [],
     [user("Do the artist's arts use a cane?"), assistant("Yes, please."), user("an Art")],
@@ -72,11 +87,75 @@ TALKS = [
 ]
 
 
-@pytest.mark.parametrize("callback", GALLERY, ids=lambda one: one.__name__)
-async def test_a_callback_of_memwbs_own_does_the_same_when_it_is_written_out(callback, state, tmp_path):
+@pytest.mark.parametrize("callback", QUERIES, ids=range(6))
+async def test_a_query_of_memwbs_own_does_the_same_when_it_is_written_out(callback, state, tmp_path):
     await state.set(query=callback)
-    written = loaded(state.export(tmp_path / "agent_memory.py").module).injection["query"]
+    module = state.export(tmp_path / "agent_memory.py").module
+    written = loaded(module).injection["query"]
     assert [written(context(*talk)) for talk in TALKS] == [callback(context(*talk)) for talk in TALKS]
+    assert "from memwb" not in module.read_text(encoding="utf-8").partition("STORES")[2]
+
+
+@pytest.mark.parametrize("callback", FORMATS, ids=range(6))
+async def test_a_format_of_memwbs_own_does_the_same_when_it_is_written_out(callback, state, tmp_path):
+    await state.set(query=callbacks.Remembering(), format=callback)
+    module = state.export(tmp_path / "agent_memory.py").module
+    written = loaded(module).injection
+    entries = [MemoryEntry("a <b> & 'c'", 'n"', {"_relevanceScore": score}) for score in (1, 2, 3)]
+    written["query"](context(user("other words")))
+    callbacks.remember(context(user("other words")))
+    assert written["format"](InjectionFormatContext(list(entries))) == callback(InjectionFormatContext(list(entries)))
+    assert "from memwb" not in module.read_text(encoding="utf-8").partition("STORES")[2]
+
+
+async def test_what_a_callback_imports_of_memwb_is_written_above_it(state, tmp_path):
+    def asked(context):
+        from memwb import text
+        from memwb.ranking import STOP_WORDS
+
+        try:
+            from memwb.callbacks import bullet_list  # noqa: F401
+        except ImportError:
+            from memwb.callbacks import (  # noqa: F401
+                default_block,
+            )
+        return " ".join(word for word in text(context.messages[-1]).split() if word not in STOP_WORDS)
+
+    await state.set(query=asked)
+    module = loaded(state.export(tmp_path / "agent_memory.py").module)
+    assert module.injection["query"](context(user(" the cane"))) == "cane"
+    assert callable(module.default_block)
+    source = (tmp_path / "agent_memory.py").read_text(encoding="utf-8")
+    assert "import memwb" not in source.replace("Neither file needs memwb", "")
+    assert "from memwb" not in source.replace("from a memwb workbench", "")
+
+
+async def test_an_import_of_memwb_that_cannot_stand_alone_is_refused(state, tmp_path):
+    def whole(context):
+        import memwb
+
+        return memwb.text(context.messages[-1])
+
+    def other(context):
+        from memwb.ranking import tokenize
+
+        return " ".join(tokenize("a"))
+
+    def renamed(context):
+        from memwb import text as said
+
+        return said(context.messages[-1])
+
+    for query, told in ((whole, "`import memwb`"), (other, "import tokenize`"), (renamed, "import text as said`")):
+        assert f"{told}, and the module is to run without memwb" in await refusal(state, tmp_path, query=query)
+
+
+async def test_parts_of_a_combination_that_use_names_of_the_notebook_are_refused(state, tmp_path):
+    def limited(entries):
+        return entries[:LIMIT]
+
+    format = callbacks.Filtered(callbacks.bullet_list, limited)
+    assert "is a Filtered of functions that use 'LIMIT'" in await refusal(state, tmp_path, format=format)
 
 
 async def test_the_list_of_stop_words_is_written_with_its_licence(state, tmp_path):
