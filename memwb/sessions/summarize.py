@@ -162,14 +162,22 @@ class SummarizeStrategy(MemoryStrategy):
 
 
 def _spans(entries: Sequence[MemoryEntry]) -> list[tuple[int, int]]:
-    """Return for each tool result the places from its call to it; a result without a call before it has none."""
+    """Return for each tool result the places from its call to it; a result without a call before it has none.
+
+    A call that has no result yet reaches to the end, until the user speaks again: its result may be on the way.
+    """
     made: dict[str, int] = {}  # some models count from 0 in each turn: the latest call of an id is meant
+    waiting: dict[str, int] = {}
     spans = []
     for at, entry in enumerate(entries):
-        spans += [(made[id], at) for id in results(entry) if id in made]
+        for id in results(entry):
+            spans += [(made[id], at)] if id in made else []
+            waiting.pop(id, None)
+        if entry.role == "user" and not results(entry):
+            waiting.clear()
         for call in calls(entry):
-            made[call.id] = made[""] = at
-    return spans
+            made[call.id] = made[""] = waiting[call.id] = at
+    return spans + [(at, len(entries) - 1) for at in waiting.values()]
 
 
 def summary_entry(replaced: Sequence[MemoryEntry], answer: str, *, id: str | None = None) -> MemoryEntry:

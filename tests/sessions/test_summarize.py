@@ -127,6 +127,17 @@ async def test_a_tool_result_whose_call_is_not_named_belongs_to_the_call_before_
     assert ids(SummarizeStrategy(0, 3).plan(before).kept) == ["call", "result", "m6", "m7"]
 
 
+async def test_a_call_that_waits_for_its_result_is_kept_until_the_user_speaks_again():
+    before = talk(9)
+    for at in range(2, 9):
+        before[at].role = "assistant"
+    before[4] = MemoryEntry("s", "call", role="assistant", message_data={"tool_calls": ["k"]}, created_at=4.0)
+    assert ids(SummarizeStrategy(1, 2).plan(before).kept) == ["call", "m5", "m6", "m7", "m8"]
+
+    before[7].role = "user"
+    assert ids(SummarizeStrategy(1, 2).plan(before).kept) == ["m7", "m8"]
+
+
 async def test_an_id_that_is_used_again_means_the_latest_call():
     before = talk(9)
     for at in (1, 5):
