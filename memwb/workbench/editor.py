@@ -11,6 +11,7 @@ from typing import Any
 from .._text import shortened
 from ..callbacks import source_of
 from .code import TEMPLATES, IncompleteError, Problem, build, check, problem_of
+from .inline import is_memwbs
 from .limit import is_limited
 
 NAMES = ("query", "format", "trigger")
@@ -60,8 +61,9 @@ class Slot:
             source if source is not None else f"# {self.name} is {_called(function)}; its source is not to be had\n"
         )
         self.function, self.problem, self.ahead = function, None, False
-        # The names that its module has when the text is put in force, not those of today.
-        self._base = getattr(function, "__globals__", {}) if source is not None and function is not None else {}
+        # The names that its module has when the text is put in force, not those of today; memwb's own need none.
+        alone = source is None or function is None or is_memwbs(function)
+        self._base = {} if alone else getattr(function, "__globals__", {})
         self._first_line, self._filename = _place(function)
 
     def type(self, source: str) -> None:
@@ -73,6 +75,16 @@ class Slot:
         """Take a text as :meth:`type` does; one that is there already is tried again."""
         self.source, self.ahead, self._refused = source, True, None
         self.problem = self._mistake()
+
+    def write(self, source: str) -> None:
+        """Put a text into the editor for the person, to be tried; the one that was there stays reachable by undo."""
+        self._replace_text(source)
+        self.give(source)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The names of the notebook or of a module that the text may use."""
+        return frozenset(self._base)
 
     @property
     def ready(self) -> bool:
@@ -147,7 +159,7 @@ class Slot:
         if not self.source.strip():
             return None
         try:
-            check(self.name, self.source, frozenset(self._base))
+            check(self.name, self.source, self.known)
         except IncompleteError as error:
             return error.problem
         return None

@@ -28,6 +28,7 @@ from .checks import check_stores, checked_call, checked_expected, checked_settin
 from .code import Problem
 from .editor import NAMES, Slot
 from .entries import EntriesState
+from .gallery import choose
 from .limit import TIME_LIMIT, Budget, limited
 from .live import LiveState
 from .preview import Preview, Question, Stores, named
@@ -262,6 +263,21 @@ class WorkbenchState:
         """
         self.slots[name].give(source)
         self.changed()
+        await self.settled()
+        return self.trace
+
+    async def choose(self, name: str, choice: str) -> InjectionTrace:
+        """Do what the choice beside an editor does, and return the fresh trace.
+
+        Args:
+            name: ``query``, ``format`` or ``trigger``.
+            choice: A name of ``memwb.workbench.gallery.CHOICES``: a ready callback takes the place of the one in force,
+                as with :meth:`set`; a filter is written into the text of the format that is there.
+
+        Raises:
+            ConfigError: There is no such choice, or the text cannot take the filter; nothing was changed.
+        """
+        choose(self, name, choice)
         await self.settled()
         return self.trace
 
