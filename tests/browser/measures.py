@@ -38,8 +38,8 @@ WATCH_BLOCK = """(low) => {
 
 # When the first row is drawn, in milliseconds since ``window.memwbStarted``.
 FIRST_ROW = """(selector) => {
-    const rows = document.querySelectorAll(`${selector} [role=gridcell]`);
-    if (!rows.length) return new Promise((again) => requestAnimationFrame(() => again(false)));
+    const shown = [...document.querySelectorAll(`${selector} [role=gridcell]`)].some((cell) => cell.offsetParent);
+    if (!shown) return new Promise((again) => requestAnimationFrame(() => again(false)));
     return new Promise((done) => requestAnimationFrame(() => setTimeout(
         () => done(performance.now() - window.memwbStarted))));
 }"""

@@ -43,6 +43,12 @@ def test_closed_workbenches_leave_nothing_in_the_kernel_and_no_channel_on_the_pa
     assert left["page", "channels"][1] == 0
 
 
+def test_no_pane_and_no_control_moves_while_results_arrive(notebook):
+    opened = notebook(SETUP, SHOWN)
+    opened.side_bar(False)
+    assert measures.shifts(opened, lambda: measures.results_arrive(Bench(opened, 1))) == []
+
+
 def test_a_table_of_entries_costs_few_bytes(notebook):
     opened = notebook(SETUP, SHOWN)
     _, size = measures.tab_opened(Bench(opened, 1))
