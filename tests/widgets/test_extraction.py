@@ -228,7 +228,7 @@ async def test_the_prompt_is_edited_in_its_editor(panel):
     assert controls._prompt.value == "From a cell."
 
 
-async def test_an_action_that_cannot_be_done_is_told_on_the_page(panel):
+async def test_b68_an_action_that_cannot_be_done_is_told_on_the_page(panel):
     shown = await panel()
     await act(shown, do="accept", fact="f9")
     assert "That could not be done: No entry 'f9'" in read(extraction_top(shown.state))
