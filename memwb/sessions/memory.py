@@ -13,7 +13,7 @@ from ..errors import EntryNotFoundError, SummaryError
 from .messages import ContextMessage, context_message, message_parts, with_content
 from .preview import Outcome, SummaryEvent, SummaryPreview
 from .summarize import TIME_LIMIT, SummarizeStrategy, ask, check_shrinks, checked_count, checked_time_limit
-from .swap import entry_class, swap_in, swap_out
+from .swap import Overtaken, entry_class, swap_in, swap_out
 from .types import MemoryEntry, MemoryStore
 
 log = logging.getLogger(__name__)
@@ -262,6 +262,9 @@ class Memory:
             elif preview.replaced:
                 await self.apply_summary(preview)
                 del self._failed[key]
+        except Overtaken as error:  # somebody else has summarised or changed the session meanwhile
+            self._failed.pop(key, None)
+            log.info("Memory: session %r of user %r: %s", session_id, user_id, error)
         except Exception as error:
             self._note(session_id, user_id, "failed", f"{type(error).__name__}: {said(error)}")
         finally:

@@ -28,6 +28,10 @@ ORDER = "order"
 _TRIES = 100  # each is lost only to another writer's success
 
 
+class Overtaken(SummaryError):
+    """What a summary replaces is no longer there as it was."""
+
+
 def with_backup(summary: MemoryEntry, replaced: Sequence[MemoryEntry], before: Sequence[MemoryEntry]) -> MemoryEntry:
     """Return a summary that keeps what it replaces. An earlier summary among that is kept without what it kept itself.
 
@@ -66,7 +70,7 @@ async def swap_in(store: Any, summary: MemoryEntry, replaced: Sequence[MemoryEnt
     def swapped(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
         there = [entry for entry in entries if entry.memory_id in ids]
         if [_content(entry) for entry in there] != [_content(entry) for entry in replaced]:
-            raise SummaryError("what it replaces was changed or removed meanwhile; preview it again.")
+            raise Overtaken("what it replaces was changed or removed meanwhile; preview it again.")
         at = entries.index(there[0])
         return [*entries[:at], summary, *(entry for entry in entries[at:] if entry.memory_id not in ids)]
 

@@ -418,6 +418,9 @@ async def test_a_store_that_orders_by_time_alone_refuses_what_it_could_not_order
     with pytest.raises(SummaryError, match="entries of one moment lie on both sides"):
         await memory.apply_summary(await memory.preview_summary("s"))
     assert await store.get_entries("s") == before
+    memory.max_messages = 12
+    await memory.add({"role": "user", "content": "late"}, "s", "default")
+    assert [(event.outcome, "one moment" in event.text) for event in memory.events] == [("failed", True)]
 
 
 @pytest.mark.parametrize("answer", [ConnectionError("no route"), "", None])
@@ -464,6 +467,21 @@ async def test_a_call_that_is_cancelled_leaves_the_session_as_it_was():
     memory.model = SmallModel()
     await talk(memory, 1, start=11)
     assert said(await memory.get_entries("s", "u"))[2] == "summary: They talked."
+
+
+async def test_a_summary_that_another_program_has_made_first_is_no_failure(opened, caplog):
+    slow, quick = SmallModel("Slow.", seconds=0.05), SmallModel("Quick.")
+    first, second = Memory(opened(), slow, **SETTINGS), Memory(opened(), quick, **SETTINGS)
+    await talk(first, 9)
+
+    growing = asyncio.create_task(talk(first, 1, start=10))
+    await asyncio.sleep(0.01)
+    await talk(second, 1, start=11)
+    await growing
+    assert [text for text in said(await first.get_entries("s", "u")) if "summary" in text] == ["summary: Quick."]
+    assert (first.events, [event.outcome for event in second.events], caplog.text) == ([], ["written"], "")
+    await talk(first, 4, start=12)
+    assert [event.outcome for event in first.events] == ["written"]
 
 
 async def test_b44_what_is_pinned_stays_at_the_next_summary_and_after_the_memory_is_opened_again(opened):
