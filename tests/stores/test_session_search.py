@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwb.errors import ConfigError
+from memwb.evaluation import Case, evaluate
 from memwb.memory import MemoryEntry, MemoryManager
 from memwb.ranking import rank, tokenize, tokenize_any_script
 from memwb.sessions import FileStore, InMemoryStore, Memory, SQLiteStore
@@ -250,3 +251,11 @@ async def test_what_is_no_store_or_no_query_is_refused():
     with pytest.raises(ConfigError, match="limit"):
         await past.search("tea", {"limit": 3})
     assert repr(past) == "SessionSearch('sessions' over SessionCatalog(InMemoryStore, user 'ann'))"
+
+
+async def test_what_was_said_is_evaluated_like_any_other_memory():
+    _, past = await searching(entry("a", "I walk with a cane.", 1.0), entry("b", "I like jazz.", 2.0))
+    messages = [{"role": "user", "content": [{"text": "Do I walk with a cane?"}]}]
+
+    report = await evaluate([Case("c1", messages, expected=("a",))], {"default": {}}, stores=[past])
+    assert report.to_frame()["reached"].tolist() == [1.0]
