@@ -33,13 +33,16 @@ class Slot:
         printed: What the text printed when it was put in force and the callback when it ran last, a line an item. A
             function from a cell prints where its notebook shows what threads print: its namespace is the notebook's,
             which a ``print`` of memwb's own would change for every other cell.
+        differed: Whether the callback in force gave two results for the same context.
         version: Grows when the text changes by anything but typing, so that an editor knows when to show it anew.
     """
 
     def __init__(self, name: str, function: Callable[[Any], Any] | None = None) -> None:
         self.name = name
         self.printed: list[str] = []
+        self.differed = False
         self.version = 0
+        self._ran: tuple[Any, Any, Any] = (None, None, None)  # the function that ran last, its context, its result
         self._undo: list[str] = []
         self._refused: str | None = None  # a text that did not run: not run again until it is changed
         self._printed_first = 0  # lines printed while the text was put in force
@@ -149,6 +152,12 @@ class Slot:
         found = problem_of(error, self._filename)
         line = None if found.line is None else found.line - self._first_line + 1
         self.problem = Problem(found.message, line, found.text)
+
+    def gave(self, context: Any, result: Any) -> None:
+        """Note what the callback in force gave for a context, to see whether it does so again."""
+        function, before, same = self._ran
+        self.differed = function is self.function and (self.differed or (before == context and same != result))
+        self._ran = self.function, context, result
 
     def worked(self) -> None:
         """Forget an earlier failure of the callback in force."""

@@ -33,6 +33,7 @@ from .limit import TIME_LIMIT, Budget, limited
 from .live import LiveState
 from .preview import Preview, Question, Stores, named
 from .refresh import PAUSE, Refresher
+from .review import Review
 from .source import open_source, read_messages
 from .told import told
 
@@ -91,6 +92,7 @@ class WorkbenchState:
         self._subscribers: dict[object, Callable[[], None]] = {}
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
         self.live = LiveState(self)
+        self.review = Review(self, self._publish)
         self.preview: Preview | None = None
         self.failure = ""
         self.refused = ""
@@ -435,8 +437,12 @@ class WorkbenchState:
             slot, stage = self.slots[name], trace.stage(name)
             if slot.function is not None and stage.error is not None:
                 slot.failed(stage.error)
-            else:
-                slot.worked()
+                continue
+            slot.worked()
+            if slot.function is not None and stage.status in ("done", "skipped"):
+                entries = trace.entries if name == "format" else ()
+                result = {"query": trace.query, "format": trace.text}.get(name)
+                slot.gave((self.seen, entries, self.source.state), (stage.status, result))
 
     async def call_limited(self, callback: Callable[[Any], Any], context: Any) -> Any:
         """Run a callback of the settings under the time limit."""

@@ -1,0 +1,66 @@
+"""The callbacks under review: what is doubtful about them, and the format on hostile entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import callbacks
+from .editor import NAMES
+from .limit import Budget
+from .lint import TOKEN_BUDGET, Finding, Findings, findings
+from .probe import Probe, probe
+
+if TYPE_CHECKING:
+    from .state import WorkbenchState
+
+
+class Review:
+    """What is doubtful about a workbench's callbacks.
+
+    Attributes:
+        token_budget: Tokens of a block above which :meth:`lint` speaks.
+    """
+
+    def __init__(self, state: WorkbenchState, publish: Callable[[], None]) -> None:
+        self._state, self._publish = state, publish
+        self._probed: tuple[Any, Probe | None] = (None, None)
+        self.token_budget = TOKEN_BUDGET
+
+    def findings(self, name: str) -> tuple[Finding, ...]:
+        """Return what is doubtful about one callback, as far as its text and the present preview show it.
+
+        Nothing is run for it.
+        """
+        state = self._state
+        fresh = state.preview is not None and not state.pending and not state.failure
+        trace = state.preview.trace if fresh and state.preview else None
+        return findings(state.slots[name], trace, state.seen, self.token_budget)
+
+    async def lint(self) -> Findings:
+        """Return what is doubtful about all callbacks when the preview shows the settings as they stand."""
+        await self._state.settled()
+        return Findings(one for name in NAMES for one in self.findings(name))
+
+    async def probe(self) -> Probe:
+        """Render hostile entries with the format in force, and return what got out of its place.
+
+        The format runs once for each of them and four times on harmless ones, all within the time limit of one
+        callback. The preview stays as it is.
+        """
+        await self._state.settled()
+        function = self._format
+        found = await probe(function, Budget(self._state.time_limit).limited)
+        self._probed = function, found
+        self._publish()
+        return found
+
+    @property
+    def probed(self) -> Probe | None:
+        """What :meth:`probe` found out about the format in force, None where it was not asked."""
+        function, found = self._probed
+        return found if function is self._format else None
+
+    @property
+    def _format(self) -> Any:
+        return self._state.slots["format"].function or callbacks.default_block
