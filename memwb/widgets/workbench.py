@@ -284,11 +284,12 @@ class Workbench(ipywidgets.VBox):
 
     def _draw(self) -> None:
         state = self.state
+        # First what the model gets: Jupyter's server sends one message at once, and those after it some 30 ms later.
+        self._low.show(panes.lower(state, self._tab))
         self._talk.show(panes.conversation(state))
         self._high.show(panes.hits(state, self._hits.grid.sort))
         _mark(self._upper, "memwb-listed", state.preview is not None and bool(state.preview.hits))
         self._hits.draw()
-        self._low.show(panes.lower(state, self._tab))
         listed = self._tab == "entries" and panes.listed(state)
         _mark(self._lower, "memwb-listed", listed)
         self._entries.draw(listed)
