@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..workbench.session_rows import SessionRow
 
 COLUMNS: tuple[Column, ...] = (
-    Column("session_id", "session", lambda row: row.info.session_id, "session_id", width=96, grow=2),
+    Column("session_id", "session", lambda row: row.info.session_id, "session_id", width=96, grow=1),
     Column("user_id", "user", lambda row: row.info.user_id, "user_id", width=72, grow=1),
     Column("count", "entries", lambda row: row.info.count, "count", width=64, grow=0, kind="number"),
     Column("last", "last (UTC)", lambda row: minute(row.info.last), "last", width=132, grow=0, kind="quiet"),

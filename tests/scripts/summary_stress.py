@@ -45,10 +45,10 @@ async def talk(kind: str, folder: Path, name: str, start: int) -> None:
     number = start
     while True:
         word = f"{name}{number}"
-        message: dict[str, Any] = {"role": "user", "content": word}
-        if number % 4 == 1:
+        message: dict[str, Any] = {"role": "user" if name == "a" else "assistant", "content": word}
+        if name == "a" and number % 4 == 1:  # b is no user: one who speaks does not wait for results any more
             message = {"role": "assistant", "content": word, "tool_calls": [{"id": word}]}
-        elif number % 4 == 2:
+        elif name == "a" and number % 4 == 2:
             message = {"role": "tool", "content": word, "tool_call_id": f"{name}{number - 1}"}
         await memory.add(message, "s", "u")
         print(word, flush=True)
