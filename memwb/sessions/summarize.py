@@ -2,8 +2,9 @@
 
 The first entries are pinned and the last ones kept; what lies between is replaced by one entry of the role
 ``summary``. A tool call and its results are never parted: where the line would fall between them, more is pinned or
-kept, and a call whose result is still to come stays until the user speaks again. The last message of the user is always kept in full. An earlier summary is never pinned or kept, it goes into the
-new one, so a session holds one summary at most.
+kept, and a call whose result is still to come stays until the user speaks again. The last message of the user is
+always kept in full. An earlier summary is never pinned or kept, it goes into the new one, so a session holds one
+summary at most.
 """
 
 from __future__ import annotations
