@@ -81,6 +81,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _guard = threading.Lock()
 _thread_locks: dict[str, threading.Lock] = {}
 _held: dict[str, FileIO] = {}  # the lock files that this process holds now, by target
+_holders: dict[str, int] = {}  # and the threads that do
 _swept: set[str] = set()
 _free: dict[str, str] = {}  # by target: a name that this process has noted, and that no file has any more
 
@@ -255,6 +256,23 @@ def keep_notes(target: Target) -> None:
         _note(target, os.path.join(folder, _temporary_name(name)))
 
 
+def is_being_changed(target: Target) -> bool:
+    """Whether somebody else holds the lock just now: another process, or another thread of this one. Never waits."""
+    if target in _held:
+        return _holders.get(target) != threading.get_ident()
+    if fcntl is None:
+        return False
+    try:
+        with FileIO(f"{target}.lock", "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_UN)
+    except BlockingIOError:
+        return True
+    except OSError:  # there is no lock file, or it is not for this user: so nobody can be asked
+        return False
+    return False
+
+
 def turn(target: Target) -> int | None:
     """Return a number that stays until a holder of the lock calls :func:`mark`; call it under the lock.
 
@@ -364,7 +382,7 @@ def exclusively(target: Target, action: Callable[[], _T]) -> _T:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 try:
                     if _is_at(file, f"{target}.lock"):
-                        _held[target] = file
+                        _held[target], _holders[target] = file, threading.get_ident()
                         _clean(target, file)
                         return action()
                 finally:

@@ -474,3 +474,25 @@ def test_somebodys_own_file_at_the_locks_place_stays_as_it_is(tmp_path: Path) ->
 
     exclusively(target, lambda: replace(target, b"[]"))
     assert (target.read_bytes(), own.read_text()) == (b"[]", "my own words")
+
+
+def test_whether_somebody_else_holds_a_lock_is_told_without_waiting(tmp_path: Path) -> None:
+    target = resolve(tmp_path / "a")
+    assert _files.is_being_changed(target) is False
+    held, end = threading.Event(), threading.Event()
+
+    def hold() -> bool:
+        held.set()
+        return end.wait(10)
+
+    thread = threading.Thread(target=lambda: exclusively(target, hold))
+    thread.start()
+    assert held.wait(10)
+    assert _files.is_being_changed(target) is True
+    program = f"from memwb import _files; print(_files.is_being_changed({str(target)!r}))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    end.set()
+    thread.join()
+    assert done.stdout == "True\n"
+    assert _files.is_being_changed(target) is False
+    assert exclusively(target, lambda: _files.is_being_changed(target)) is False

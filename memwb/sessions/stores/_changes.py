@@ -17,6 +17,8 @@ from ._lines import NO_KEY, Key, Lines, line_of
 
 _T = TypeVar("_T")
 
+_PAGE = 4096  # bytes; a kill can come between two pages of one write
+
 _TRIES = 50
 """How often a change begins again because a program that takes no lock changed the file meanwhile."""
 
@@ -25,12 +27,12 @@ class Changes:
     """The one who changes the files of a folder.
 
     All of it happens under one lock, that of the file ``.memwb`` in the folder. The file itself is there only while
-    several lines are being added: it tells how to take them back if that is cut off.
+    several lines or a long one are being added: it tells how to take them back if that is cut off.
     """
 
     def __init__(self, folder: Folder, *, durable: bool, where: str) -> None:
         self._folder, self._durable, self._where = folder, durable, where
-        self._notes = _files.Target(os.path.join(folder.path, ".memwb"))
+        self._notes = folder.lock_target
         self._all_known = False  # whether every id is in folder.ids: so it was when the lock's turn was this one
         self._turn: int | None = None
         self._checked_ids = self._swept = False
@@ -113,12 +115,14 @@ class Changes:
             path = keys.get(key) or keys.setdefault(key, self.path_for(key, by_file))
             by_file.setdefault(path, []).append(row)
         written = {path: [line_of(row) for row in rows] for path, rows in by_file.items()}
-        if len(rows) > 1:
-            self._write_notes({path: sum(map(len, lines)) for path, lines in written.items()})
+        lengths = {path: sum(map(len, lines)) for path, lines in written.items()}
+        noted = len(rows) > 1 or max(lengths.values(), default=0) > _PAGE
+        if noted:
+            self._write_notes(lengths)
         try:
             for path, lines in written.items():
                 self._append(path, by_file[path], lines)
-            if len(rows) > 1:
+            if noted:
                 os.unlink(self._notes)
         except BaseException:
             self._take_back()

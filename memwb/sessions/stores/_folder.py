@@ -25,7 +25,7 @@ ENDING = ".jsonl"
 GONE = ".memwb-gone-"  # the folder of a session that is being removed
 _SETTLED_NS = 2_000_000_000
 """A file that changed less than this before a look may change again without its times showing it."""
-_AGAIN = 0.003  # seconds after which a last line that was not complete is read again
+_AGAIN, _AGAINS = 0.003, 200  # seconds until a last line that is not complete is read again, and how often
 _HEAD = 1 << 16
 _TRIES = 5
 
@@ -56,6 +56,7 @@ class Folder:
 
     def __init__(self, path: Path, where: str) -> None:
         self.path = str(path)
+        self.lock_target = _files.Target(os.path.join(self.path, ".memwb"))
         self._lines: dict[str, Lines] = {}
         self._damage: dict[str, list[Damage]] = {}
         self._scanned: dict[str, _files.Signature] = {}  # files in which an id was sought without reading the lines
@@ -298,7 +299,8 @@ class Folder:
 
     def _load(self, path: str) -> tuple[Lines, bytes, list[MemoryEntry] | None] | None:
         """Read a file; return its lines, its bytes and, where all lines had to be read, the entries in their order."""
-        for patience in (True, False):
+        for again in range(_AGAINS):
+            free = again > 0 and not _files.is_being_changed(self.lock_target)  # asked before the file is read
             now = time.time_ns()
             found = _files.read(path) if self._look(path) else None
             if found is None:
@@ -314,9 +316,9 @@ class Folder:
             with without_collector():
                 entries = lines.read(data)
             cut = lines.damage and lines.damage[-1][2] == len(data)
-            if not (cut and patience):
+            if not cut or free:
                 break
-            time.sleep(_AGAIN)  # somebody may be writing that line just now
+            time.sleep(_AGAIN)  # somebody is writing that line just now, or has left it like this
         settled = all(now - changed >= _SETTLED_NS for changed in signature[3:])
         self.put(path, lines, _files.Written(signature, settled))
         self.ids.update((str(entry.memory_id), path) for entry in entries)

@@ -160,6 +160,6 @@ STEPS = settings(max_examples=25, stateful_step_count=25, deadline=None, suppres
 TestInMemory = Model.TestCase
 TestInMemory.settings = STEPS
 TestSQLite = SQLiteModel.TestCase
-TestSQLite.settings = STEPS
+TestSQLite.settings = settings(STEPS, max_examples=8)  # opening and closing wait for the disk
 TestFiles = FileModel.TestCase
 TestFiles.settings = STEPS
