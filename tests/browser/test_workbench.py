@@ -80,6 +80,41 @@ def test_the_cut_is_dragged(bench):
     assert wb.rows()[:2] == ["I have moderate mobility issues and use a cane.", "max_entries 1 · 3 cut"]
 
 
+LONG_NOTES = """
+notes = TestMemoryStore.from_records([f"Note {n} of a cane, " + "which is long " * 30 for n in range(60)], name="notes")
+"""
+
+
+def test_long_hits_take_two_lines_and_the_cut_passes_as_many_rows_as_it_is_dragged_over(bench):
+    wb = bench("Workbench(notes, 'cane')", LONG_NOTES)
+    heights = {round(row.bounding_box()["height"]) for row in wb.hits.locator(".mwg-rows [role=row]").all()[:9]}
+    assert all(36 <= height <= 44 for height in heights), heights
+    wb.cut.focus()  # comes into view
+    box, row = wb.cut.bounding_box(), wb.hit("Note 56").bounding_box()
+
+    wb.page.mouse.move(box["x"] + 30, box["y"] + box["height"] / 2)
+    wb.page.mouse.down()
+    wb.page.mouse.move(box["x"] + 30, row["y"] + row["height"] / 4, steps=5)  # past one row, and half of another
+    with wb.refreshed():
+        wb.page.mouse.up()
+    assert wb.cut.inner_text() == "max_entries 3 · 57 cut"
+
+
+def test_a_cut_that_is_out_of_sight_is_a_tab_away_and_comes_into_view(bench):
+    wb = bench("Workbench(notes, 'cane', injection={'max_entries': 30})", LONG_NOTES)
+    assert wb.hits.locator(".mwg-away").count() == 1
+
+    wb.hits.get_by_role("grid").focus()
+    wb.page.keyboard.press("Tab")
+    assert wb.hits.locator(".mwg-away").count() == 0
+    pane, cut = wb.hits.bounding_box(), wb.cut.bounding_box()
+    assert pane["y"] < cut["y"] < cut["y"] + cut["height"] < pane["y"] + pane["height"]
+
+    for _ in range(2):  # it stays in view as it moves
+        wb.do(lambda: wb.page.keyboard.press("PageUp"))
+    assert (wb.cut.inner_text(), wb.hits.locator(".mwg-away").count()) == ("max_entries 20 · 40 cut", 0)
+
+
 def test_the_fix_that_was_tried_brings_the_expected_entry_in(bench):
     wb = bench("Workbench()")
     assert wb.verdict.inner_text() == (
