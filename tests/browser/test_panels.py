@@ -35,7 +35,8 @@ def test_a_click_in_the_heat_map_opens_the_call_in_the_workbench_and_the_keyboar
     with wb.refreshed():
         opened.page.keyboard.press("Enter")
     assert "1/3" in wb.top.inner_text().replace(" ", "")
-    assert opened.output(3).locator("svg[role=img]").get_attribute("aria-label") == panel.locator(".memwb-sentence").inner_text()
+    picture = opened.output(3).get_by_role("img")
+    assert picture.get_attribute("aria-label") == panel.locator(".memwb-sentence").inner_text()
 
 
 def test_a_change_of_the_settings_redraws_the_timeline(notebook):
