@@ -127,7 +127,7 @@ async def test_the_editor_opens_with_the_callbacks_source_and_closes_again():
 
     await bench.open("query")
     assert "memwb-shown" in bench.editor._dom_classes
-    assert bench.text.startswith("def last_two_messages(context: InjectionQueryContext)")
+    assert bench.text.startswith("def last_two_messages(context):")
     await bench.open("format")
     assert "def format(context):" in bench.text
     await bench.open("format")
