@@ -10,53 +10,10 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .._text import estimate_tokens
-from ..errors import AggregateMemoryError
-from .events import AfterInvocation, BeforeModelCall, MessageAdded
-from .extraction.triggers import IntervalTrigger, InvocationTrigger
-from .extraction.types import (
-    ExtractionConfig,
-    ExtractionReport,
-    ExtractionResult,
-    ExtractionTrigger,
-    ExtractionTriggerContext,
-    Extractor,
-    ExtractorContext,
-    MemoryContentBlockType,
-    MemoryMessageFilter,
-)
-from .injection import Call, default_format
-from .manager import MemoryManager
-from .messages import model_calls, text
-from .search import SearchResult
-from .tools import MemoryTool
-from .trace import Hit, InjectionTrace, Note, Stage
-from .types import (
-    AddMessagesContext,
-    InjectionConfig,
-    InjectionContext,
-    InjectionFormatCallback,
-    InjectionFormatContext,
-    InjectionQueryCallback,
-    InjectionQueryContext,
-    InjectionTrigger,
-    MemoryAddOptions,
-    MemoryAddToolConfig,
-    MemoryEntry,
-    MemoryInjectionConfig,
-    MemoryManagerConfig,
-    MemorySearchOptions,
-    MemoryStore,
-    MemoryStoreConfig,
-    MemoryToolConfig,
-    Message,
-    Metadata,
-    Model,
-    Placement,
-    SearchOptions,
-)
-
 if TYPE_CHECKING:
+    from .._text import estimate_tokens
+    from ..errors import AggregateMemoryError
+    from .events import AfterInvocation, BeforeModelCall, MessageAdded
     from .explain import Explanation, Ranking, Suggestion, ranking_of
     from .extraction.batches import ExtractionStatus
     from .extraction.happenings import (
@@ -77,6 +34,48 @@ if TYPE_CHECKING:
     )
     from .extraction.log import ExtractionLog
     from .extraction.model_extractor import ModelExtractor
+    from .extraction.triggers import IntervalTrigger, InvocationTrigger
+    from .extraction.types import (
+        ExtractionConfig,
+        ExtractionReport,
+        ExtractionResult,
+        ExtractionTrigger,
+        ExtractionTriggerContext,
+        Extractor,
+        ExtractorContext,
+        MemoryContentBlockType,
+        MemoryMessageFilter,
+    )
+    from .injection import Call, default_format
+    from .manager import MemoryManager
+    from .messages import model_calls, text
+    from .search import SearchResult
+    from .tools import MemoryTool
+    from .trace import Hit, InjectionTrace, Note, Stage
+    from .types import (
+        AddMessagesContext,
+        InjectionConfig,
+        InjectionContext,
+        InjectionFormatCallback,
+        InjectionFormatContext,
+        InjectionQueryCallback,
+        InjectionQueryContext,
+        InjectionTrigger,
+        MemoryAddOptions,
+        MemoryAddToolConfig,
+        MemoryEntry,
+        MemoryInjectionConfig,
+        MemoryManagerConfig,
+        MemorySearchOptions,
+        MemoryStore,
+        MemoryStoreConfig,
+        MemoryToolConfig,
+        Message,
+        Metadata,
+        Model,
+        Placement,
+        SearchOptions,
+    )
 
 __all__ = [
     "AddMessagesContext",
@@ -154,19 +153,35 @@ __all__ = [
 # A library stays silent unless its user asks: without this, Python prints warnings of unconfigured loggers.
 logging.getLogger("memwb").addHandler(logging.NullHandler())
 
-_LOADED_LATER = {
+_MODULES = {
+    ".._text": "estimate_tokens",
+    "..errors": "AggregateMemoryError",
+    ".events": "AfterInvocation BeforeModelCall MessageAdded",
     ".explain": "Explanation Ranking Suggestion ranking_of",
     ".extraction.batches": "ExtractionStatus",
-    ".extraction.log": "ExtractionLog",
     ".extraction.happenings": "Answered Asked Buffered Failed Filtered Fired Flushed Noted Proposed Reviewed Saved "
     "Skipped TurnEnded Unreadable",
+    ".extraction.log": "ExtractionLog",
     ".extraction.model_extractor": "ModelExtractor",
+    ".extraction.triggers": "IntervalTrigger InvocationTrigger",
+    ".extraction.types": "ExtractionConfig ExtractionReport ExtractionResult ExtractionTrigger "
+    "ExtractionTriggerContext Extractor ExtractorContext MemoryContentBlockType MemoryMessageFilter",
+    ".injection": "Call default_format",
+    ".manager": "MemoryManager",
+    ".messages": "model_calls text",
+    ".search": "SearchResult",
+    ".tools": "MemoryTool",
+    ".trace": "Hit InjectionTrace Note Stage",
+    ".types": "AddMessagesContext InjectionConfig InjectionContext InjectionFormatCallback InjectionFormatContext "
+    "InjectionQueryCallback InjectionQueryContext InjectionTrigger MemoryAddOptions MemoryAddToolConfig "
+    "MemoryEntry MemoryInjectionConfig MemoryManagerConfig MemorySearchOptions MemoryStore "
+    "MemoryStoreConfig MemoryToolConfig Message Metadata Model Placement SearchOptions",
 }
-_HOMES = {name: module for module, names in _LOADED_LATER.items() for name in names.split()}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
-    """Load what explains an injection and what extracts at its first use (PEP 562): many agents never need it."""
+    """Load a name's module at its first use (PEP 562): a store needs few of them, an agent not all."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     value: object = getattr(import_module(_HOMES[name], __name__), name)

@@ -168,14 +168,17 @@ class Benchmark:
 
     def _imports(self) -> None:
         store = "strands.vended_memory_stores.test_memory_store"
-        for own, theirs, stretch in (("memwb.memory", "strands.memory", 40), ("memwb.stores", store, 40)):
+        for own, theirs, name in (
+            ("memwb.memory", "strands.memory", "MemoryManager"),
+            ("memwb.stores", store, "TestMemoryStore"),
+        ):
             self._tell("import", own)
             given = (PROJECT, environment(self.runner.folder), 7 * self.runner.rounds)
-            peers = [imports.importing(python, theirs, *given) for python in self.runner.peers]
-            found = imports.importing(sys.executable, own, *given)
+            peers = [imports.importing(python, theirs, name, *given) for python in self.runner.peers]
+            found = imports.importing(sys.executable, own, name, *given)
             times = [peer["cpu"] for peer in peers]
             self.rows += [
-                row(f"import {own}", "", "ms", found["cpu"], times, ratio(8), most(stretch)),
+                row(f"import {own}", "", "ms", found["cpu"], times, ratio(8), most(40)),
                 row(f"import {own}: memory", "", "MB", found["mb"], [peer["mb"] for peer in peers], most(14), Limit()),
                 row(
                     f"import {own}: modules",
