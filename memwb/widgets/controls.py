@@ -13,6 +13,7 @@ from ..workbench.refresh import PAUSE
 from . import panes
 from .completions import CALLBACKS
 from .editor import CodeEditor
+from .ready import ReadyBar
 from .view import TreeView
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class Controls:
             name: ipywidgets.Button(description=f"edit {name}…", tooltip=f"The code of the {name} callback")
             for name in NAMES
         }
-        self._code: CodeEditor | None = None  # made when it is first opened: most workbenches need none of its script
+        self._ready: ReadyBar | None = None
+        self._code: CodeEditor | None = None  # made with the bar, when first opened: most workbenches do without
         self._mistake = TreeView(self._act)
         self._editor = ipywidgets.VBox([self._mistake])
         edits = ipywidgets.HBox(list(self._buttons.values()))
@@ -104,7 +106,11 @@ class Controls:
         if self._code is not None:
             self._draw_code(self._code)
         if self._open is not None:
-            self._mistake.show(panes.mistakes(self._state.slots[self._open]))
+            if self._ready is not None:
+                self._ready.draw(self._open)
+            probed = self._state.review.probed if self._open == "format" else None
+            found = self._state.review.findings(self._open)
+            self._mistake.show(panes.mistakes(self._state.slots[self._open], found, probed))
 
     def _draw_code(self, code: CodeEditor) -> None:
         for name, slot in self._state.slots.items():
@@ -112,7 +118,8 @@ class Controls:
                 self._shown[name] = slot.version
                 code.put(slot.source, name)
             if code.text(name) == slot.source:  # else the marks of the newer text follow
-                code.mark([] if slot.problem is None else [slot.problem], name)
+                doubtful = self._state.review.findings(name) if name == self._open else ()
+                code.mark([one for one in (slot.problem, *doubtful) if one is not None], name)
         if self._open is not None:
             code.switch(self._open)
 
@@ -122,8 +129,8 @@ class Controls:
 
     async def _drawn(self) -> None:
         if self._code is None:
-            self._code = self._made()
-            self._editor.children = (self._code, self._mistake)
+            self._code, self._ready = self._made(), ReadyBar(self._state)
+            self._editor.children = (self._ready, self._code, self._mistake)
         self.draw()
         if self._open is not None:
             self._code.focus()

@@ -16,6 +16,7 @@ from .view import STATIC
 
 if TYPE_CHECKING:
     from ..workbench import Problem
+    from ..workbench.lint import Finding
 
 PAUSE = 0.25
 """Seconds without a keystroke after which the editor tells the kernel what was typed."""
@@ -142,7 +143,7 @@ class CodeEditor(anywidget.AnyWidget):
 
     # -- what is shown with them --------------------------------------------------------------------------------
 
-    def mark(self, problems: Iterable[Problem | Mapping[str, Any]], document: str | None = None) -> None:
+    def mark(self, problems: Iterable[Problem | Finding | Mapping[str, Any]], document: str | None = None) -> None:
         """Mark lines of a document: a sign in the margin and a wavy line, with the message in a tool tip.
 
         The marks are those of the text as the kernel knows it; a page on which more was typed meanwhile waits for newer

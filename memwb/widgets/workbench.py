@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ..bridge.strands import Recording
     from ..workbench.entries import EntriesState
     from ..workbench.export import Export
+    from ..workbench.lint import Findings
+    from ..workbench.probe import Probe
     from .extraction import ExtractionPanel
     from .sessions import SessionsPanel
     from .timeline import TimelinePanel
@@ -114,6 +116,27 @@ class Workbench(ipywidgets.VBox):
     async def edit(self, name: str, source: str) -> InjectionTrace:
         """Put the source of a callback in force, as its editor does, and return the fresh trace."""
         return await self._drawn(self.state.edit(name, source))
+
+    async def choose(self, name: str, choice: str) -> InjectionTrace:
+        """Put a ready callback in force by its name, or write a filter into the format, as the choice on the page does.
+
+        Args:
+            name: ``query``, ``format`` or ``trigger``.
+            choice: Such as ``"last two messages"``, ``"bullet list"``, ``"filter: no duplicates"`` or
+                ``"the default"``; except for filters, ``set(query=memwb.callbacks.last_two_messages)`` does the same.
+
+        Raises:
+            ConfigError: There is no such choice, or the text cannot take the filter; nothing was changed.
+        """
+        return await self._drawn(self.state.choose(name, choice))
+
+    async def lint(self) -> Findings:
+        """Return what is doubtful about the callbacks, each with its line and a fix; nothing is run for it."""
+        return await self.state.review.lint()
+
+    async def probe(self) -> Probe:
+        """Render hostile entries with the format in force, and return which of them got out of their place."""
+        return await self._drawn(self.state.review.probe())
 
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives, or why not, and what would bring it in."""

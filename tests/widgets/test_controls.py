@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from memwb.callbacks import last_two_messages
+from memwb.callbacks import last_two_messages, source_of
 from memwb.widgets.controls import Controls
 from memwb.widgets.editor import CodeEditor
 from memwb.workbench import WorkbenchState
@@ -283,3 +283,79 @@ async def test_each_button_says_whether_its_callback_is_a_persons_own_or_in_erro
     assert button.description == f"edit {name} ●"
     await bench.state.set(**{name: None})
     assert button.description == f"edit {name}…"
+
+
+# -- ready callbacks, doubts and hostile entries --------------------------------------------------------------------
+
+
+def ready(bench):
+    """The choice beside the editor, and the button for hostile entries."""
+    bar = next(child for child in bench.editor.children if "memwb-ready" in child._dom_classes)
+    return bar.children
+
+
+def said(bench):
+    return bench.controls._mistake.tree
+
+
+async def test_a_ready_callback_is_chosen_by_name_and_its_source_opens():
+    bench = await opened()
+    await bench.open("query")
+    choice, probe = ready(bench)
+    assert (choice.value, probe.layout.display) == ("the default", "none")
+
+    choice.value = "last two messages"
+    await bench.state.settled()
+    assert bench.state.slots["query"].function is last_two_messages
+    assert (bench.text, choice.value) == (source_of(last_two_messages), "last two messages")
+
+    bench.type("def query(context):\n    return 'cane'\n")
+    await bench.state.settled()
+    assert (choice.value, choice.options[-1]) == ("your own code", "your own code")
+    choice.value = "the default"
+    await bench.state.settled()
+    assert (bench.state.slots["query"].function, "your own code" in choice.options) == (None, False)
+
+
+async def test_a_filter_is_written_into_the_text_and_a_refused_one_is_not_shown():
+    bench = await opened()
+    await bench.open("format")
+    choice, _ = ready(bench)
+    choice.value = "filter: no duplicates"
+    await bench.state.settled()
+    assert "    context.entries = no_duplicates(context.entries)\n" in bench.text
+    assert (bench.state.problems, choice.value) == ({}, "your own code")
+
+    bench.type("format = lambda context: 'x'")
+    await bench.state.settled()
+    choice.value = "filter: score floor"
+    await bench.state.settled()
+    assert bench.state.refused.startswith("Workbench: the filter cannot be put into the format callback")
+    assert choice.value == "your own code"
+
+
+async def test_what_is_doubtful_is_marked_at_its_line_and_told_with_a_fix():
+    bench = await opened()
+    await bench.open("format")
+    bench.type("def format(context):\n    return '<m>' + context.entries[0].content")
+    await bench.state.settled()
+    marks = bench.code.marks["format"]["problems"]
+    assert [(mark["line"], mark["severity"]) for mark in marks] == [(2, "warning")]
+    assert "⚠ line 2: what an entry holds is put beside markup as it is." in str(said(bench))
+
+
+async def test_hostile_entries_are_tried_by_one_click():
+    bench = await opened()
+    await bench.open("format")
+    _, probe = ready(bench)
+    assert probe.layout.display == ""
+    probe.click()
+    await bench.state.settled()
+    assert "✓ None of 12 hostile entries got out of its place." in str(said(bench))
+
+    bench.type("def format(context):\n    return '<m>' + ' '.join(e.content for e in context.entries)")
+    await bench.state.settled()
+    assert "hostile" not in str(said(bench))
+    probe.click()
+    await bench.state.settled()
+    assert "of 12 hostile entries got out of their place." in str(said(bench))
