@@ -23,7 +23,7 @@ class ReadyBar(ipywidgets.HBox):
         self._drawing = 0  # the thread that is drawing: what it sets is no choice of the user's
         self._choice = ipywidgets.Dropdown(description="ready", tooltip="Ready code, and filters for a format's text")
         self._probe = ipywidgets.Button(
-            description="try hostile entries", tooltip="Render entries that try to get out of their place in the text"
+            description="probe", tooltip="Render hostile entries: those that try to get out of their place in the text"
         )
         self._probe.add_class("memwb-open")
         super().__init__([self._choice, self._probe])

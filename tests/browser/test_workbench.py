@@ -295,7 +295,7 @@ def test_a_cell_with_a_callback_renews_the_preview_each_time_it_is_run(bench):
         wb.notebook.run("@wb.query\ndef mine(context):\n    return 'latex'", cell=cell)
     assert wb.rows()[0] == "I am allergic to latex."
     wb.wait_for_text("def mine(context):\n    return 'latex'\n")
-    wb.button("↶ bring back the text before the cell's").click()
+    wb.button("↶ bring back the earlier text").click()
     wb.mistake.get_by_text("SyntaxError").wait_for()
     wb.wait_for_text("def mine(context):\n    return 'unfinished")
 

@@ -161,6 +161,29 @@ def mistake(bench: Locator) -> None:
     bench.page.wait_for_timeout(600)
 
 
+def hostile_entries(bench: Locator) -> None:
+    """Write a format that escapes nothing, and try hostile entries on it."""
+    press("edit format…")(bench)
+    bench.locator(".mwc .cm-content").click()
+    bench.page.keyboard.press("ControlOrMeta+a")
+    bench.page.keyboard.insert_text(
+        "def format(context):\n    lines = []\n    for entry in context.entries:\n"
+        "        lines.append(f'<entry>{entry.content}</entry>')\n    return '\\n'.join(lines)"
+    )
+    bench.page.wait_for_timeout(900)
+    press("probe")(bench)
+    bench.get_by_text("closes its element").click()
+    bench.page.wait_for_timeout(300)
+
+
+def ready(bench: Locator) -> None:
+    """Choose a ready format, and a filter for it."""
+    press("edit format…")(bench)
+    for choice in ("bullet list", "filter: no duplicates"):
+        bench.get_by_label("ready", exact=True).select_option(choice)
+        bench.page.wait_for_timeout(700)
+
+
 def both(first: Callable[[Locator], None], second: Callable[[Locator], None]) -> Callable[[Locator], None]:
     """Do one thing after the other."""
 
@@ -225,6 +248,8 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "arrived": (f"Workbench({CASE}, injection={{'query': memwb.callbacks.last_two_messages}})", None),
     "editor": (f"Workbench({CASE})", press("edit query…")),
     "mistake": (f"Workbench({CASE})", mistake),
+    "ready": (f"Workbench({CASE})", ready),
+    "probe": (f"Workbench({CASE})", hostile_entries),
     "failing": ("Workbench(down, case.messages)", None),
     "half-failing": ("Workbench([profile, down], case.messages)", None),
     "missing": ("Workbench(folder / 'home.json', case.messages)", None),

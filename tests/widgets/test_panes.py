@@ -524,7 +524,7 @@ async def test_a_text_that_a_cell_replaced_can_be_brought_back():
     await state.set(query=len)
 
     pane = panes.mistakes(state.slots["query"])
-    assert button(pane, "↶ bring back the text before the cell's") == {"do": "undo"}
+    assert button(pane, "↶ bring back the earlier text") == {"do": "undo"}
 
 
 def test_a_pane_is_made_of_elements_that_a_page_may_hold():

@@ -30,7 +30,7 @@ def mistakes(slot: Slot, findings: Sequence[Finding] = (), probe: Probe | None =
     else:
         lines = [el("small", "memwb-good", "In force.")]
     if slot.replaced:
-        lines.append(el("button", "", "↶ bring back the text before the cell's", action={"do": "undo"}))
+        lines.append(el("button", "", "↶ bring back the earlier text", action={"do": "undo"}))
     lines += [_finding(finding) for finding in findings]
     if probe is not None:
         lines += _probe(probe)
