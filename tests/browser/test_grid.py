@@ -494,6 +494,7 @@ def test_screenshots(page):
     page.header("city").wait_for()
     page.keyboard.press("Escape")
     page.header("created (UTC)").click()
+    page.grid.locator("[role=columnheader][aria-sort=ascending]").wait_for()
     page.row(1).click()
     page.row(4).click(modifiers=["Shift"])
     page.grid.focus()
