@@ -527,6 +527,28 @@ async def test_a_text_that_a_cell_replaced_can_be_brought_back():
     assert button(pane, "↶ bring back the earlier text") == {"do": "undo"}
 
 
+async def test_what_is_doubtful_stands_below_the_editor_with_its_line_and_what_to_do():
+    state = await settled(memories())
+    await state.edit("format", "def format(context):\n    return '<m>' + context.entries[0].content")
+    assert read(panes.mistakes(state.slots["format"], state.review.findings("format"))) == (
+        "In force.\n⚠ line 2: what an entry holds is put beside markup as it is. "
+        "Write `escape(entry.content)`, with `from html import escape`."
+    )
+
+
+async def test_what_hostile_entries_showed_is_listed_with_the_text_that_they_led_to():
+    state = await settled(memories())
+    assert "✓ None of 12 hostile entries got out of its place." in read(
+        panes.mistakes(state.slots["format"], (), await state.review.probe())
+    )
+    await state.edit(
+        "format", "def format(context):\n    return ' '.join(f'<e>{e.content}</e>' for e in context.entries)"
+    )
+    shown = read(panes.mistakes(state.slots["format"], (), await state.review.probe()))
+    assert "✗ 3 of 12 hostile entries got out of their place." in shown
+    assert "closes its element: adds </entry>" in shown.replace(" :", ":")
+
+
 def test_a_pane_is_made_of_elements_that_a_page_may_hold():
     assert isinstance(panes.mistakes(Slot("query")), Node)
 

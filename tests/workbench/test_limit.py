@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import contextvars
 import gc
 import logging
 import threading
@@ -181,3 +182,16 @@ async def test_calls_on_one_budget_share_its_time_and_the_one_that_comes_too_lat
     with pytest.raises(CallbackTimeoutError, match=r"longer than 0\.3 s; it was stopped"):
         await budget.limited(work, 0.02)
     assert called == [0.01, 1]
+
+
+async def test_a_callback_runs_in_the_context_of_its_caller_and_what_it_sets_stays():
+    said = contextvars.ContextVar("said", default="nothing")
+
+    async def call(words):
+        said.set(words)
+        await limited(lambda: said.set(f"{said.get()}, and more"))
+        await asyncio.sleep(0.01)
+        return await limited(said.get)
+
+    assert await asyncio.gather(call("one"), call("two")) == ["one, and more", "two, and more"]
+    assert said.get() == "nothing"
