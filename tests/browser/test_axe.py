@@ -17,8 +17,8 @@ RUN = """async (root) => {
 }"""
 
 SHOWN = (
-    "first why editor mistake ready probe failing half-failing empty missing no-user skipped many several input entries "
-    "filtered cell sorted extraction extraction-prompts"
+    "first why editor mistake ready probe failing half-failing empty missing no-user skipped many several input "
+    "entries filtered cell sorted extraction extraction-prompts"
 ).split()
 
 
