@@ -19,7 +19,7 @@ FIELDS = ("memory_id", "session_id", "user_id", "role", "content", "message_data
 
 _fields = attrgetter(*FIELDS)
 _new = MemoryEntry.__new__
-_LAST = 1e300  # what is larger may not even be a float
+LAST = 1e300  # what is larger may not even be a float
 
 Row = tuple[str, str, str, str, str, bytes | str | None, float, float]
 
@@ -51,8 +51,8 @@ def row_of(entry: Any, where: str, place: str = "") -> Row:
         and role.isascii()
         and content.isascii()
         and type(created) is type(updated) is float
-        and -_LAST < created < _LAST
-        and -_LAST < updated < _LAST
+        and -LAST < created < LAST
+        and -LAST < updated < LAST
     ):
         for name, value in zip(FIELDS[:5], row, strict=False):
             checked_text(value, name, where, place, empty=name in ("role", "content"))
@@ -91,8 +91,8 @@ def entry_from(
         and session_id
         and user_id
         and type(created) is type(updated) is float
-        and -_LAST < created < _LAST
-        and -_LAST < updated < _LAST
+        and -LAST < created < LAST
+        and -LAST < updated < LAST
     ):
         for name, value in zip(FIELDS[:5], (id, session_id, user_id, role, content), strict=True):
             if not isinstance(value, str):
@@ -139,7 +139,7 @@ def _entry(
 
 
 def _is_time(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LAST
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LAST
 
 
 def rows_of(entries: Iterable[Any], where: str) -> list[Row]:

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from io import FileIO
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ _AGAIN, _AGAINS = 0.003, 200  # seconds until a last line that is not complete i
 _HEAD = 1 << 16
 _TRIES = 5
 
+_id_of = attrgetter("memory_id")
 _folders: weakref.WeakSet[Folder] = weakref.WeakSet()
 
 
@@ -321,7 +323,7 @@ class Folder:
             time.sleep(_AGAIN)  # somebody is writing that line just now, or has left it like this
         settled = all(now - changed >= _SETTLED_NS for changed in signature[3:])
         self.put(path, lines, _files.Written(signature, settled))
-        self.ids.update((str(entry.memory_id), path) for entry in entries)
+        self.ids.update(dict.fromkeys(map(_id_of, entries), path))
         damage = [(path, f"line {number}", reason) for number, _, _, reason in lines.damage]
         texts = [data[begin:end] for _, begin, end, _ in lines.damage]
         self.note(path, damage, [(text, texts[:at].count(text)) for at, text in enumerate(texts)])

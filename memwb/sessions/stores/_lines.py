@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from ... import _files, _json
-from .._entries import FIELDS, Row, entry_from
+from .._entries import FIELDS, LAST, Row, entry_from
 from ..types import MemoryEntry
 
 Key = tuple[str, str]
@@ -72,10 +72,12 @@ class Lines:
         last = self.times[-1] if self.times else -math.inf
         ids, count = self.ids, len(self.starts)
         session_id, user_id = self.key
-        for line in data[begin:].split(b"\n"):
+        added = data[begin:]
+        plain = _json.is_plain(added)  # one look for all lines
+        for line in added.split(b"\n"):
             end = begin + len(line)
             self.lines += 1
-            entry = _entry_in(line)
+            entry = (_common_entry_in(line) if plain else None) or _entry_in(line)
             if isinstance(entry, MemoryEntry) and (
                 entry.session_id != session_id or entry.user_id != user_id or entry.memory_id in ids
             ):
@@ -223,6 +225,36 @@ def key_of(data: bytes) -> Key:
         if isinstance(entry, MemoryEntry):
             return entry.session_id, entry.user_id
     return NO_KEY
+
+
+def _common_entry_in(line: bytes) -> MemoryEntry | None:
+    """Return the entry in a line of plain JSON that has just the known fields with values of their types, else None.
+
+    Nearly all lines are so, and are read in half the time.
+    """
+    try:
+        record = _json.loads_plain(line)
+        created, updated, message = record["created_at"], record["updated_at"], record["message_data"]
+        if (
+            len(record) == len(FIELDS)
+            and type(id := record["memory_id"]) is str
+            and type(session_id := record["session_id"]) is str
+            and type(user_id := record["user_id"]) is str
+            and type(record["role"]) is type(record["content"]) is str
+            and id
+            and session_id
+            and user_id
+            and (message is None or type(message) is dict)
+            and type(created) is type(updated) is float
+            and -LAST < created < LAST
+            and -LAST < updated < LAST
+        ):
+            entry = MemoryEntry.__new__(MemoryEntry)
+            entry.__dict__ = record
+            return entry
+    except (ValueError, TypeError, KeyError):
+        pass
+    return None
 
 
 def _entry_in(line: bytes) -> MemoryEntry | str | None:
