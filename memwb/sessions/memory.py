@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -15,8 +14,6 @@ from .preview import Outcome, SummaryEvent, SummaryPreview
 from .summarize import TIME_LIMIT, SummarizeStrategy, ask, check_shrinks, checked_count, checked_time_limit
 from .swap import Overtaken, entry_class, swap_in, swap_out
 from .types import MemoryEntry, MemoryStore
-
-log = logging.getLogger(__name__)
 
 _EVENTS = 1_000
 _KNOWN = 10_000
@@ -66,7 +63,7 @@ class Memory:
         time_limit: float = TIME_LIMIT,
     ) -> None:
         if store is None:
-            from .stores import InMemoryStore
+            from .stores.in_memory import InMemoryStore
 
             store = InMemoryStore()
         self.store: Any = store
@@ -264,7 +261,9 @@ class Memory:
                 del self._failed[key]
         except Overtaken as error:  # somebody else has summarised or changed the session meanwhile
             self._failed.pop(key, None)
-            log.info("Memory: session %r of user %r: %s", session_id, user_id, error)
+            import logging
+
+            logging.getLogger(__name__).info("Memory: session %r of user %r: %s", session_id, user_id, error)
         except Exception as error:
             self._note(session_id, user_id, "failed", f"{type(error).__name__}: {said(error)}")
         finally:
@@ -275,7 +274,9 @@ class Memory:
         del self.events[:-_EVENTS]
         if outcome == "failed":
             message = "Memory: session %r of user %r was not summarised, its entries stay as they are: %s"
-            log.warning(message, session_id, user_id, text)
+            import logging
+
+            logging.getLogger(__name__).warning(message, session_id, user_id, text)
 
     # -- the store ----------------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from .._json import NotJsonError, check_metadata
@@ -212,6 +211,8 @@ def context_message(entry: MemoryEntry) -> ContextMessage:
     stands between ``<summary>`` and ``</summary>``, with & < > escaped, so that nothing in it can end the quotation.
     """
     if entry.role == SUMMARY:
+        from html import escape
+
         quoted = escape(entry.content, quote=False)
         return ContextMessage("system", f"The conversation so far, summarised:\n<summary>\n{quoted}\n</summary>")
     data = entry.message_data or {}

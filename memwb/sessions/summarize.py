@@ -9,7 +9,6 @@ summary at most.
 
 from __future__ import annotations
 
-import logging
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -20,8 +19,6 @@ from .._text import counted, said
 from ..errors import ConfigError, SummaryError
 from .messages import SUMMARY, ContextMessage, calls, results
 from .types import MemoryEntry
-
-log = logging.getLogger(__name__)
 
 TIME_LIMIT = 60.0
 """Seconds that a model may take for a summary."""
@@ -157,7 +154,9 @@ class SummarizeStrategy(MemoryStrategy):
         try:
             answer = await ask(model, plan.prompt, self.time_limit)
         except SummaryError as error:
-            log.warning("SummarizeStrategy: %s The entries stay as they are.", error)
+            import logging
+
+            logging.getLogger(__name__).warning("SummarizeStrategy: %s The entries stay as they are.", error)
             return list(entries)
         return plan.after(summary_entry(plan.replaced, answer))
 

@@ -7,7 +7,6 @@ done. The entries that a summary replaced are kept in its own message data, so t
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -16,8 +15,6 @@ from typing import Any
 from ..errors import SummaryError
 from .messages import SUMMARY
 from .types import MemoryEntry
-
-log = logging.getLogger(__name__)
 
 REPLACED = "replaced"
 """The key of a summary's message data that holds the entries which it replaced, as dicts."""
@@ -147,8 +144,11 @@ async def _taken_back(store: Any, added: Sequence[MemoryEntry], deleted: Sequenc
         for entry in added:
             await store.delete(entry.memory_id)
     except Exception:
+        import logging  # not before: it is not needed by those who only keep entries
+
         ids = [entry.memory_id for entry in added]
-        log.exception("Memory: a failed summary could not be taken back; nothing is lost, %s hold all entries", ids)
+        message = "Memory: a failed summary could not be taken back; nothing is lost, %s hold all entries"
+        logging.getLogger(__name__).exception(message, ids)
 
 
 def _undoable(entries: Sequence[MemoryEntry], session_id: str, user_id: str) -> MemoryEntry:

@@ -126,8 +126,9 @@ class Benchmark:
 
     def _imports(self) -> None:
         given = (PROJECT, environment(self.folder), 7 * self.rounds)
-        own = imports.importing(self.python, "memwb.sessions", *given)
-        peers = [imports.importing(self.python, "definable.memory", *given)] if self.peer else []
+        names = "Memory, SQLiteStore"
+        own = imports.importing(self.python, "memwb.sessions", names, *given)
+        peers = [imports.importing(self.python, "definable.memory", names, *given)] if self.peer else []
         times = [found["cpu"] for found in peers]
         limit = ratio(8) if self.peer else most(60)
         self.rows += [
