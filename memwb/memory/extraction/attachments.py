@@ -9,11 +9,12 @@ from typing import Any
 
 from ..types import Message
 from .batches import ExtractionStatus
-from .coordinator import Coordinator
+from .coordinator import Coordinator, check_takes_hooks
 from .folds import Folds
 from .log import ExtractionLog
 from .resolve import Extraction
 from .saving import Review
+from .types import ExtractionResult
 
 
 class Attachments:
@@ -36,7 +37,7 @@ class Attachments:
         self._all: weakref.WeakValueDictionary[int, Coordinator] = weakref.WeakValueDictionary()
         self._owing: dict[int, Coordinator] = {}
         self._count = 0
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # agents come, and are flushed, in threads of their own
 
     @property
     def settings(self) -> dict[str, Extraction]:
@@ -49,14 +50,17 @@ class Attachments:
         Raises:
             ConfigError: The agent takes no hooks.
         """
-        if any(coordinator.serves(agent) for coordinator in self._coordinators()):
-            return
-        self._count += 1
-        coordinator = Coordinator(
-            self._count, self._stores, self._log, self._folds, self._default_model(agent), self._review, self._changed
-        )
+        check_takes_hooks(agent, self.settings)
+        model = self._default_model(agent)
+        with self._lock:
+            if any(coordinator.serves(agent) for coordinator in self._living()):
+                return
+            self._count += 1
+            coordinator = Coordinator(
+                agent, self._count, self._stores, self._log, self._folds, model, self._review, self._changed
+            )
+            self._all[coordinator.number] = coordinator
         coordinator.attach(agent)
-        self._all[coordinator.number] = coordinator
 
     def remember(self, messages: Sequence[Message], folded: Sequence[Message]) -> None:
         """Note what was injected, so that it is not extracted."""
@@ -100,8 +104,23 @@ class Attachments:
         await self.idle()
         return len(self._log.unreadable)
 
+    async def retry_unwritten(self) -> None:
+        """Try the facts again that are known and not written."""
+        for coordinator in self._coordinators():
+            coordinator.begin_unwritten()
+        await self.idle()
+
+    def change_unwritten(self, store: str, content: str, to: ExtractionResult | None) -> bool:
+        """Change a fact whose write failed; return whether there was one."""
+        return any(coordinator.change_unwritten(store, content, to) for coordinator in self._coordinators())
+
     def _coordinators(self) -> list[Coordinator]:
-        return sorted(self._all.values(), key=lambda coordinator: coordinator.number)
+        with self._lock:
+            return self._living()
+
+    def _living(self) -> list[Coordinator]:
+        living = [found for reference in self._all.valuerefs() if (found := reference()) is not None]
+        return sorted(living, key=lambda coordinator: coordinator.number)
 
     def _default_model(self, agent: Any) -> Any:
         """Return the model for extractors that have none; an agent is not asked for one that nobody needs."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -40,7 +40,7 @@ from .log import ExtractionLog
 from .resolve import Extraction
 from .saving import Review, Sink, save_batch
 from .triggers import HOOK_ORDER
-from .types import ExtractionTriggerContext
+from .types import ExtractionResult, ExtractionTriggerContext
 
 _log = logging.getLogger("memwb.memory")
 
@@ -49,6 +49,7 @@ class Coordinator:
     """The extraction of one agent.
 
     Args:
+        agent: Whose messages it extracts from, as soon as it is attached.
         agent_number: Which agent of the manager it is, from 1.
         stores: The stores that extract, in their order, with their settings.
         log: Where events go.
@@ -60,6 +61,7 @@ class Coordinator:
 
     def __init__(
         self,
+        agent: Any,
         agent_number: int,
         stores: Sequence[tuple[Any, Extraction]],
         log: ExtractionLog,
@@ -72,7 +74,7 @@ class Coordinator:
         self._lines = {store.name: Line(store, settings) for store, settings in stores}
         self._log, self._folds, self._model = log, folds, default_model
         self._review, self._changed = review, changed
-        self._agent: Callable[[], Any] = lambda: None
+        self._agent = _referring(agent)
         self._buffer: list[Numbered] = []
         self._next = 0
         self._turns = 0  # invocations that have ended
@@ -81,14 +83,6 @@ class Coordinator:
 
     def attach(self, agent: Any) -> None:
         """Hook into the agent: its messages, the end of its invocations, and the stores' triggers."""
-        if not callable(getattr(agent, "add_hook", None)):
-            raise ConfigError(
-                f"MemoryManager: extraction is on for {', '.join(self._lines)}, but this {type(agent).__name__} has no "
-                "add_hook(callback, event_type, order=100), by which messages and triggers reach it.",
-                key="agent",
-                value=agent,
-            )
-        self._agent = _referring(agent)
         agent.add_hook(self._message_added, MessageAdded, order=HOOK_ORDER)
         agent.add_hook(self._invocation_ended, AfterInvocation, order=HOOK_ORDER)
         for line in self._lines.values():
@@ -98,7 +92,7 @@ class Coordinator:
                 trigger.attach(ExtractionTriggerContext(agent=agent, fire=fire))
 
     def serves(self, agent: Any) -> bool:
-        """Whether it is attached to this agent."""
+        """Whether it is this agent's."""
         return self._agent() is agent
 
     @property
@@ -196,11 +190,27 @@ class Coordinator:
                 self._tell(Fired, line.name, "retry", tuple(number for each in kept for number in each.numbers))
                 self._enqueue(line, partial(self._extract_again, line, kept))
 
+    def begin_unwritten(self) -> None:
+        """Ask for another try of the facts that are known and not written; no new message is read."""
+        for line in self._lines.values():
+            if line.open:
+                self._tell(Fired, line.name, "retry", tuple(number for batch in line.open for number in batch.numbers))
+                self._enqueue(line, partial(self._save, line, open_only=True))
+
+    def change_unwritten(self, store: str, content: str, to: ExtractionResult | None) -> bool:
+        """Change a fact whose write failed; see ``MemoryManager.change_unwritten``."""
+        with self._lock:
+            return store in self._lines and self._lines[store].change_unwritten(content, to)
+
     async def idle(self) -> None:
         """Wait until no save is under way, those included that begin meanwhile."""
-        while last := [(line, line.queue[-1]) for line in self._lines.values() if line.queue]:
+        while last := self._last():
             for line, request in last:
                 await self._ended(line, request)
+
+    def _last(self) -> list[tuple[Line, Request]]:
+        with self._lock:
+            return [(line, line.queue[-1]) for line in self._lines.values() if line.queue]
 
     def cut_off(self) -> None:
         """Cancel the saves that are under way or wait for their turn."""
@@ -257,13 +267,13 @@ class Coordinator:
 
     # A save
 
-    async def _save(self, line: Line, request: Request) -> None:
+    async def _save(self, line: Line, request: Request, open_only: bool = False) -> None:
         """Write the facts that could not be written yet, then take and save what is new."""
         touched = False
         for batch in tuple(line.open):
             touched = True
             await self._settle(line, request, batch)
-        new = self._take(line, request)
+        new = None if open_only else self._take(line, request)
         if new is not None:
             touched = touched or bool(new.kept)
             await self._settle(line, request, new)
@@ -365,6 +375,21 @@ class Coordinator:
         """Let go of the messages that every store has saved."""
         mark = min(line.saved for line in self._lines.values())
         self._buffer = [item for item in self._buffer if item.number > mark]
+
+
+def check_takes_hooks(agent: Any, stores: Iterable[str]) -> None:
+    """Refuse an agent whose messages could never arrive.
+
+    Raises:
+        ConfigError: It has no ``add_hook``.
+    """
+    if not callable(getattr(agent, "add_hook", None)):
+        raise ConfigError(
+            f"MemoryManager: extraction is on for {', '.join(stores)}, but this {type(agent).__name__} has no "
+            "add_hook(callback, event_type, order=100), by which messages and triggers reach it.",
+            key="agent",
+            value=agent,
+        )
 
 
 def _referring(agent: Any) -> Callable[[], Any]:

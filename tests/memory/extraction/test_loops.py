@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import warnings
 from typing import Any
@@ -130,6 +131,41 @@ def test_agents_in_threads_of_their_own_share_a_manager() -> None:
     asyncio.run(manager.flush())
     assert sorted(number for numbers, _ in inbox.batches for number in numbers) == sorted(list(range(40)) * 8)
     assert all(status.pending == () for status in manager.extraction_status())
+
+
+def test_agents_may_be_attached_in_one_thread_while_another_flushes() -> None:
+    manager = MemoryManager([Inbox()])
+    hosts = [Host() for _ in range(400)]
+    failed: list[BaseException] = []
+
+    async def attach() -> None:
+        for host in hosts:
+            await manager.init_agent(host)
+
+    def run() -> None:
+        try:
+            asyncio.run(attach())
+        except BaseException as error:
+            failed.append(error)
+
+    async def flush() -> None:
+        while any(thread.is_alive() for thread in threads):
+            await manager.flush()
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        asyncio.run(flush())
+    finally:
+        sys.setswitchinterval(interval)
+        for thread in threads:
+            thread.join()
+    assert failed == []
+    assert [status.agent for status in manager.extraction_status()] == list(range(1, 401))
+    assert {len(host.hooks) for host in hosts} == {3}
 
 
 def test_b25_saves_that_wait_for_each_other_work_on_one_loop_after_another() -> None:
