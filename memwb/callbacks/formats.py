@@ -22,7 +22,7 @@ def default_block(context: InjectionFormatContext) -> str:
 
 
 def block_with_dates_and_ids(context: InjectionFormatContext) -> str:
-    """Write the block with what an entry's metadata tells of its id and its date, so that a model can weigh them."""
+    """Write the block with what an entry's metadata tells of its id and date: TestMemoryStore(provenance=True) does."""
     from html import escape
 
     lines = ["<memory>"]

@@ -27,7 +27,10 @@ class TestMemoryStoreConfig(MemoryStoreConfig, total=False):
             (default): it outlives a kill and an interrupt. Waiting for the disk takes milliseconds at each write.
         path: The file. Default: ``~/.strands/memory/<name>.json``, with unsafe characters of the name replaced.
             Not used with ``persist=False``.
-        clock: Gives the time of new records, aware. memwb's own, as are the following and ``durable``.
+        provenance: True: a search tells each entry's id and time in its metadata too, as ``id`` and ``createdAt``, so
+            that a format can show them in any agent; what was stored under these keys stays. memwb's own, as are the
+            following and ``durable``.
+        clock: Gives the time of new records, aware.
         new_id: Gives the id of new records, a text.
         tokenizer: Turns a text into its tokens, for queries and contents alike. Default: the documented one,
             :func:`memwb.ranking.tokenize`. Shipped beside it: :func:`~memwb.ranking.tokenize_any_script` for text
@@ -37,6 +40,7 @@ class TestMemoryStoreConfig(MemoryStoreConfig, total=False):
 
     persist: bool
     durable: bool
+    provenance: bool
     path: str | os.PathLike[str]
     clock: Clock | None
     new_id: IdFactory | None
@@ -61,7 +65,7 @@ def check_config(config: Mapping[str, Any]) -> None:
         )
     if config.get("max_search_results") is not None:
         at_least_one(config["max_search_results"], f"{PREFIX}max_search_results", "max_search_results")
-    for key in ("writable", "persist", "durable"):
+    for key in ("writable", "persist", "durable", "provenance"):
         value = config.get(key, True)
         if not isinstance(value, bool):
             raise ConfigError(f"{PREFIX}{key} is {value!r:.80}; it must be True or False.", key=key, value=value)

@@ -64,6 +64,7 @@ class TestMemoryStore(MemoryStore):
         writable: Whether :meth:`add` and :meth:`add_many` are allowed.
         extraction: Whether and how a manager extracts memories into this store.
         path: The file, fixed when the store is built; None for a store in memory.
+        provenance: Whether a search tells each entry's id and time in its metadata.
         tokenizer: Turns queries and contents into tokens; another one can be set at any time.
     """
 
@@ -75,6 +76,7 @@ class TestMemoryStore(MemoryStore):
     writable: bool
     extraction: bool | ExtractionConfig | None
     path: Path | None
+    provenance: bool
     tokenizer: Tokenizer
 
     def __init__(self, **config: Unpack[TestMemoryStoreConfig]) -> None:
@@ -83,7 +85,8 @@ class TestMemoryStore(MemoryStore):
         Args:
             **config: ``name`` (required), ``path`` (default: ``~/.strands/memory/<name>.json``), ``persist=True``,
                 ``description``, ``max_search_results``, ``writable=True``, ``extraction``, ``durable=False``,
-                ``tokenizer``, ``clock``, ``new_id``; their meanings are in :class:`TestMemoryStoreConfig`.
+                ``provenance=False``, ``tokenizer``, ``clock``, ``new_id``; their meanings are in
+                :class:`TestMemoryStoreConfig`.
 
         Raises:
             ConfigError: An unknown keyword, or a value that its keyword cannot take. A ValueError.
@@ -97,6 +100,7 @@ class TestMemoryStore(MemoryStore):
         self.path = file_of(config)
         self.tokenizer = config.get("tokenizer") or tokenize
         self._sources = Sources(config.get("clock") or _time.now, config.get("new_id") or _time.new_id)
+        self.provenance = config.get("provenance", False)
         self._where = f"{PREFIX}{self.path or repr(self.name)}"
         self._records: RecordFile | RecordList
         self._records = (
@@ -162,7 +166,7 @@ class TestMemoryStore(MemoryStore):
         contents = self._records.contents()
         hits = self._index(contents, tokens).top(tokens, limit)
         records = self._read(contents, [place for place, _ in hits])
-        return [_entry(record, score) for record, (_, score) in zip(records, hits, strict=True)]
+        return [_entry(record, score, self.provenance) for record, (_, score) in zip(records, hits, strict=True)]
 
     async def count_matches(self, query: str) -> int:
         """Return how many entries share a word with the query: what :meth:`search` finds without any limit."""
@@ -191,7 +195,7 @@ class TestMemoryStore(MemoryStore):
         if best is None:
             return None
         place, score, rank = best
-        return rank, _entry(self._read(contents, [place])[0], score)
+        return rank, _entry(self._read(contents, [place])[0], score, self.provenance)
 
     async def add(self, content: str, metadata: Metadata | None = None) -> TestMemoryAddResult:
         """Store a text, unless an entry holds it already (blanks around it do not count).
@@ -405,7 +409,9 @@ class TestMemoryStore(MemoryStore):
         return self._records.change(add)
 
 
-def _entry(record: RawRecord, score: int) -> MemoryEntry:
+def _entry(record: RawRecord, score: int, provenance: bool) -> MemoryEntry:
     metadata = record.get("metadata") or {}
+    if provenance:
+        metadata = {"id": record["id"], "createdAt": record["createdAt"], **metadata}
     metadata[RELEVANCE_SCORE] = score
     return identified(MemoryEntry(record["content"], metadata=metadata), record["id"])

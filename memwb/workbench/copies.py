@@ -67,6 +67,7 @@ async def copy_of(store: Any, listing: Any = None) -> tuple[Any, str]:
         name=store.name,
         description=store.description,
         max_search_results=store.max_search_results,
+        provenance=getattr(store, "provenance", None) is True,
         **({"tokenizer": store.tokenizer} if callable(getattr(store, "tokenizer", None)) else {}),
     )
     return copy, lacks

@@ -14,6 +14,7 @@ pytest.importorskip("strands")
 
 from memwb import callbacks
 from memwb.memory import MemoryManager
+from memwb.stores import TestMemoryStore
 from tests.interop import worlds
 from tests.interop.capture import agent_with
 from tests.interop.test_injection_oracle import configured, for_a_model
@@ -95,3 +96,14 @@ def test_a_synchronous_call_remembers_too() -> None:
     agent("I like green tea")
     assert "- black tea" in str(model.calls[0][1])
     assert "- green tea" not in str(model.calls[0][1])
+
+
+async def test_dates_and_ids_reach_an_agent_from_a_store_that_tells_them() -> None:
+    record: Any = {"content": "green tea", "id": "r1", "createdAt": "2026-01-01T00:00:00.000Z"}
+    store = TestMemoryStore.from_records([record], name="home", provenance=True)
+    injection = {"format": callbacks.block_with_dates_and_ids}
+    agent, model = agent_with([store], injection)
+    await agent.invoke_async("Which tea?")
+    shown = await MemoryManager([store], injection=configured(injection)).trace_injection([user("Which tea?")])
+    assert '<entry source="home" id="r1" date="2026-01-01T00:00:00.000Z">green tea</entry>' in str(shown.text)
+    assert model.calls[0][1] == for_a_model(shown.messages)

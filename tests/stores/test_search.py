@@ -25,6 +25,24 @@ async def contents_of(store: TestMemoryStore, query: str, limit: int | None = No
     return [entry.content for entry in await store.search(query, {"max_search_results": limit})]
 
 
+async def test_where_it_is_asked_for_the_metadata_tells_id_and_time_and_keeps_what_was_stored() -> None:
+    records = [
+        {"content": "tea", "id": "r1", "createdAt": "2026-01-01T00:00:00.000Z"},
+        {
+            "content": "more tea",
+            "id": "r2",
+            "createdAt": "2026-01-02T00:00:00.000Z",
+            "metadata": {"id": 7, "kind": "x"},
+        },
+    ]
+    store = TestMemoryStore.from_records(records, name="notes", provenance=True)
+    assert [entry.metadata for entry in await store.search("tea")] == [
+        {"id": 7, "createdAt": "2026-01-02T00:00:00.000Z", "kind": "x", "_relevanceScore": 1},
+        {"id": "r1", "createdAt": "2026-01-01T00:00:00.000Z", "_relevanceScore": 1},
+    ]
+    assert [record.metadata for record in await store.page(0, 2)] == [None, {"id": 7, "kind": "x"}]
+
+
 async def test_more_shared_words_come_first_and_then_the_most_recent() -> None:
     store = store_of("tea", "green tea", "coffee", "black tea")
     assert await contents_of(store, "Green TEA!") == ["green tea", "black tea", "tea"]
