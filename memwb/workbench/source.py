@@ -39,6 +39,7 @@ class Source:
         agent: The live agent, None without one; a trigger predicate may look at it.
         state: A copy of its state, which a trigger predicate sees as well.
         manager: The memwb manager that was opened, or that the agent has; None for any other source.
+        tools: The memory tools that the source's agent has, where they are not those of ``manager``; None without one.
         sessions: The store of sessions that was opened, or the Memory over it; None for any other source.
         demo: Whether it is the demo.
     """
@@ -54,6 +55,7 @@ class Source:
     agent: Any = None
     state: Any = None
     manager: MemoryManager | None = None
+    tools: tuple[Any, ...] | None = None
     sessions: Any = None
     demo: bool = False
 
@@ -184,6 +186,7 @@ def _foreign(source: Any) -> Source:
         opened.placement, opened.notes = reading.placement, (*opened.notes, *reading.notes)
         opened.agent, opened.state = reading.agent, reading.state
         opened.manager = reading.plugin.manager if reading.plugin else None
+        opened.tools = strands.memory_tools(source)
         return opened
     raise ConfigError(
         f"Workbench: cannot open {type(source).__name__} {source!r:.80}. Give an agent, a memory manager, a store or a "

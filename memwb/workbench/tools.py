@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .._text import counted, quoted, shortened
+from .._text import quoted, shortened
 from ..errors import ConfigError, nearest
 from ..memory import InjectionTrace, MemoryManager
-from ..memory.settings import DEFAULT_MAX_SEARCH_RESULTS
 from ..memory.tools import MemoryTool, in_scope
 from ..memory.types import has_method
 from .refresh import Action, Refresher
+from .searching import Comparison, compared, is_test_store
 from .told import told
 
 if TYPE_CHECKING:
@@ -71,49 +71,6 @@ class DryWrite:
         return f"DryWrite({quoted(self.content)} to {self.store!r}: {self.sentence})"
 
 
-@dataclass(frozen=True)
-class ComparedEntry:
-    """One entry, and which of three ways of asking for the same text brings it.
-
-    Attributes:
-        store: The store's name.
-        content: Its text.
-        rank: Its place in its store's ranking, from 1.
-        tool: Whether ``search_memory`` returns it.
-        injected: Whether the injection brings it to the model.
-        reason: Why the two differ about it; "" where they agree.
-    """
-
-    store: str
-    content: str
-    rank: int
-    tool: bool
-    injected: bool
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What ``search_memory`` returns for a text beside what the injection brings for the same text.
-
-    Attributes:
-        text: The text.
-        query: What the injection searched for; None where it searched nothing.
-        entries: In store order and each store's ranking: what either brings, and what a plain ``store.search`` adds.
-        sentence: The outcome in words, with the limits that make the difference.
-        trace: The injection.
-    """
-
-    text: str
-    query: str | None
-    entries: tuple[ComparedEntry, ...]
-    sentence: str
-    trace: InjectionTrace = field(repr=False)
-
-    def __repr__(self) -> str:
-        return f"Comparison({self.sentence})"
-
-
 class ToolsState:
     """The tools over a workbench's stores.
 
@@ -160,7 +117,9 @@ class ToolsState:
     def tools(self) -> dict[str, MemoryTool]:
         """The tools by name, as the model is told of them; empty where no manager takes the stores."""
         try:
-            return {tool.name: tool for tool in self.manager.tools if isinstance(tool, MemoryTool)}
+            own = self.bench.source.tools
+            tools = self.manager.tools if own is None else own
+            return {tool.name: tool for tool in tools if isinstance(tool, MemoryTool)}
         except ConfigError as error:
             self.refused = told(error)
             return {}
@@ -248,8 +207,10 @@ class ToolsState:
         """
         if not text.strip():
             raise ConfigError("Give a text to look for.", key="text", value=text)
-        trace = await self._injected(text)
-        self.comparison = await _compared(self.manager, self.bench.source.stores, text, trace)
+        tool = next((tool.name for tool in self.tools.values() if not is_add_tool(tool)), None)
+        self.comparison = await compared(
+            self.manager, text, await self._injected(text), tool=tool, chosen=self.bench.store_names
+        )
         self.refused = ""
         self._publish()
         return self.comparison
@@ -309,15 +270,15 @@ async def _would_write(store: Any, listing: Any, content: str, before: set[str])
             await TestMemoryStore(name=store.name, persist=False).add(content)
         except Exception as error:
             return DryWrite(content, store.name, "refused", f"it would be refused: {told(error)}")
-    if content.strip() in before:
-        return DryWrite(content, store.name, "repeat", "it repeats an entry of this very call")
+    if content.strip() in before and is_test_store(store):
+        return DryWrite(content, store.name, "repeat", "it repeats an entry of this very call, which is kept")
     if not hasattr(listing, "page"):
         return DryWrite(content, store.name, "unknown", "the store takes it; what it holds already it does not list")
     known = await _held(listing, content.strip())
     if known is None:
         return DryWrite(content, store.name, "new", "it would be stored as a new entry")
     keeps = "the first is kept, the repeat and its metadata are dropped"
-    if type(store).__name__ != "TestMemoryStore":
+    if not is_test_store(store):
         keeps = "whether it would be stored twice is up to the store"
     return DryWrite(content, store.name, "repeat", f"the store holds this text already, as {known!r}: {keeps}", known)
 
@@ -333,58 +294,3 @@ async def _held(listing: Any, wanted: str) -> str | None:
         if len(page) < _PAGE:
             return None
         at += len(page)
-
-
-async def _compared(manager: MemoryManager, stores: Sequence[Any], text: str, trace: InjectionTrace) -> Comparison:
-    by_tool = {(entry.store_name, entry.content) for entry in await manager.search(text)}
-    hits = {(hit.store, hit.content): hit for hit in trace.hits}
-    brought = {key for key, hit in hits.items() if hit.kept and trace.injected}
-    entries = []
-    for store in stores:
-        try:
-            ranking = list(await store.search(text, None))
-        except Exception:  # the trace names a store that fails
-            ranking = []
-        known, asked = {(store.name, entry.content) for entry in ranking}, len(ranking)
-        ranking += [hit.entry for key, hit in hits.items() if key[0] == store.name and key not in known]
-        for rank, entry in enumerate(ranking, 1):
-            key = (store.name, entry.content)
-            tool, injected = key in by_tool, key in brought
-            reason = "" if tool == injected else _reason(trace, rank, tool, _most(store), text, key in hits, asked)
-            entries.append(ComparedEntry(store.name, entry.content, rank, tool, injected, reason))
-    return Comparison(text, trace.query, tuple(entries), _outcome(text, entries, trace, stores), trace)
-
-
-def _reason(trace: InjectionTrace, rank: int, tool: bool, most: int, text: str, found: bool, asked: int) -> str:
-    if not tool and rank > asked and trace.query != text:
-        return f"the text itself does not find it: the injection searched for {quoted(trace.query or '')}"
-    if not tool:
-        return f"rank {rank}: the search tool takes {most} of each store"
-    if not trace.injected:
-        return f"nothing is injected: {trace.summary}"
-    if trace.query != text and not found:
-        return f"the injection searched for {quoted(trace.query or '')}"
-    return f"the injection takes {_limit(trace)} in all, and entries of earlier stores or ranks fill them"
-
-
-def _outcome(text: str, entries: Sequence[ComparedEntry], trace: InjectionTrace, stores: Sequence[Any]) -> str:
-    tool = sum(entry.tool for entry in entries)
-    injected = sum(entry.injected for entry in entries)
-    each = " or ".join(str(most) for most in sorted({_most(store) for store in stores}))
-    sentence = (
-        f"The search tool returns {counted(tool, 'entry', 'entries')} (at most {each} of each store), the injection "
-        f"brings {injected} (at most {_limit(trace)} in all), store.search alone returns {len(entries)}."
-    )
-    if not trace.injected:
-        return f"{sentence} Nothing is injected: {trace.summary}."
-    if trace.query != text:
-        return f"{sentence} The injection searched for {quoted(trace.query or '')}."
-    return sentence
-
-
-def _most(store: Any) -> int:
-    return int(store.max_search_results or DEFAULT_MAX_SEARCH_RESULTS)
-
-
-def _limit(trace: InjectionTrace) -> int:
-    return trace.settings.max_entries if trace.settings else 0

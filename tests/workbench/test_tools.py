@@ -211,7 +211,7 @@ async def test_the_limits_of_three_five_and_ten_make_the_difference():
     assert comparison.entries[3].reason == "rank 4: the search tool takes 3 of each store"
     assert comparison.sentence == (
         "The search tool returns 3 entries (at most 3 of each store), the injection brings 5 (at most 5 in all), "
-        "store.search alone returns 10."
+        "store.search alone returns 10 (at most 10 of each store)."
     )
 
 
@@ -233,6 +233,47 @@ async def test_it_agrees_with_the_tool_and_the_injection_themselves():
     assert [entry.content for entry in comparison.entries if entry.tool] == tool
     assert [entry.content for entry in comparison.entries if entry.injected] == [e.content for e in trace.entries]
     assert comparison.trace.text == trace.text
+
+
+async def test_what_the_injection_adds_is_not_counted_as_the_stores_own_answer():
+    comparison = await over(injection={"query": lambda context: "cane latex jazz"}).compare("art")
+
+    assert "store.search alone returns 1 (" in comparison.sentence
+    assert len(comparison.entries) == 4
+
+
+async def test_a_store_that_the_injection_does_not_ask_is_the_reason():
+    state = over([stored(JAZZ, name="a"), stored("jazz b", name="b")])
+    await state.bench.set(stores=["a"])
+
+    comparison = await state.compare("jazz")
+
+    assert comparison.entries[-1].reason == "this store is not among those that the injection asks"
+
+
+async def test_a_store_that_fails_is_named():
+    down = SearchStore(name="down", error=OSError("no route"))
+    comparison = await over([stored(), down]).compare("jazz")
+
+    assert comparison.sentence.endswith("Store 'down' failed: OSError('no route').")
+
+
+async def test_a_manager_without_a_search_tool_says_that_the_model_has_none():
+    manager = MemoryManager([stored()], search_tool_config=False, add_tool_config=True)
+    comparison = await over(manager).compare("jazz")
+
+    assert comparison.sentence.startswith("A search tool, which the model does not have, would return 1 entry")
+
+
+async def test_a_store_of_ones_own_kind_that_keeps_texts_once_is_told_as_such():
+    class Mine(TestMemoryStore):
+        __test__ = False
+
+    mine = Mine(name="mine", persist=False)
+    await mine.add(JAZZ)
+
+    [dry] = await over(mine).dry_run([JAZZ])
+    assert dry.sentence.endswith("the first is kept, the repeat and its metadata are dropped")
 
 
 async def test_a_query_callback_that_asks_for_something_else_is_named():

@@ -10,6 +10,7 @@ from .reading import Reading, is_strands, placement, read
 from .recording import RecordedCall, Recording, attach, difference
 from .scores import MEANINGS, Measure, measure
 from .sent import sent
+from .tools import memory_tools
 
 __all__ = [
     "MEANINGS",
@@ -25,6 +26,7 @@ __all__ = [
     "is_strands",
     "listing",
     "measure",
+    "memory_tools",
     "model",
     "placement",
     "plugin",

@@ -121,9 +121,16 @@ def _is_manager(value: Any) -> bool:
     return hasattr(value, "_stores") and hasattr(value, "_injection_config")
 
 
+def manager_of(source: Any) -> Any:
+    """Return an agent's memory manager or the plugin in its place, None without one; a manager is its own."""
+    if _is_manager(source):
+        return source
+    plugins: Mapping[str, Any] = getattr(getattr(source, "_plugin_registry", None), "_plugins", {})
+    return getattr(source, "memory_manager", None) or plugins.get(MANAGER_NAME)
+
+
 def _read_agent(agent: Any) -> Reading:
-    plugins: Mapping[str, Any] = getattr(agent._plugin_registry, "_plugins", {})
-    manager: Any = getattr(agent, "memory_manager", None) or plugins.get(MANAGER_NAME)
+    manager = manager_of(agent)
     name = getattr(agent, "name", None)
     label = f"Strands Agent {name!r}" if name and name != "Strands Agents" else "Strands Agent"
     if isinstance(manager, StrandsPlugin):
