@@ -191,7 +191,7 @@ def test_b29_the_first_use_is_made_once_however_many_callers_loops_and_threads_r
     for thread in threads:
         thread.join()
     assert (len(opened), asyncio.run(store.count("s1"))) == (1, 45)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 async def test_b30_no_transaction_stays_open_after_a_call_however_it_ends(path):
