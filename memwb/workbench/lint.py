@@ -146,11 +146,12 @@ def _by_result(
         )
     repeated = repeats(trace, messages)
     if repeated:
-        rest = f" and {counted(len(repeated) - 1, 'other memory', 'other memories')}" if len(repeated) > 1 else ""
+        more = len(repeated) - 1
+        say = f" and {counted(more, 'other memory', 'other memories')} say" if more else " says"
         yield Finding(
             slot.name,
             "repeats",
-            f"the conversation says already what {quoted(repeated[0])}{rest} says",
+            f"the conversation says already what {quoted(repeated[0])}{say}",
             "Choose the filter 'not said'.",
         )
     if trace.tokens > token_budget:

@@ -25,6 +25,7 @@ class Review:
     def __init__(self, state: WorkbenchState, publish: Callable[[], None]) -> None:
         self._state, self._publish = state, publish
         self._probed: tuple[Any, Probe | None] = (None, None)
+        self._found: dict[str, tuple[Any, tuple[Finding, ...]]] = {}  # by callback: what was looked at, what was found
         self.token_budget = TOKEN_BUDGET
 
     def findings(self, name: str) -> tuple[Finding, ...]:
@@ -35,7 +36,11 @@ class Review:
         state = self._state
         fresh = state.preview is not None and not state.pending and not state.failure
         trace = state.preview.trace if fresh and state.preview else None
-        return findings(state.slots[name], trace, state.seen, self.token_budget)
+        slot = state.slots[name]
+        key = (slot.source, slot.function, slot.ahead, slot.problem, slot.differed, trace, self.token_budget)
+        if name not in self._found or self._found[name][0] != key:  # a page asks at every drawing
+            self._found[name] = key, findings(slot, trace, state.seen, self.token_budget)
+        return self._found[name][1]
 
     async def lint(self) -> Findings:
         """Return what is doubtful about all callbacks when the preview shows the settings as they stand."""

@@ -225,3 +225,8 @@ async def test_while_a_change_waits_only_the_text_is_judged(state):
     state.put(max_entries=1)
     assert state.review.findings("format") == ()
     await asyncio.wait_for(state.settled(), 5)
+
+
+async def test_a_page_that_asks_at_every_drawing_has_it_looked_at_once(state):
+    await state.set(format=lambda context: "<m>" + context.entries[0].content)
+    assert state.review.findings("format") is state.review.findings("format")
