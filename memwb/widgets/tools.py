@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from ..errors import ConfigError
-from ..workbench.tools import Comparison, DryWrite, ToolCall, ToolsState, is_add_tool
+from ..workbench.searching import Comparison
+from ..workbench.tools import DryWrite, ToolCall, ToolsState, is_add_tool
 from .panel import Panel, close_inside
 from .panes.tools import tool_result, tool_spec, tool_tabs
 from .view import TreeView

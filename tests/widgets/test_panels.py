@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 
 import pytest
 from ipywidgets.widgets import widget as all_widgets
@@ -96,6 +97,21 @@ async def test_the_timeline_follows_the_workbench(bench):
     await panel
 
     assert panel.timeline.headline.startswith("The same fact in 2 calls")
+
+
+async def test_b65_of_a_long_conversation_the_calls_around_the_chosen_one_are_shown(bench):
+    talk = [message for at in range(1500) for message in (user(f"jazz {at}"), assistant("ok"))][:-1]
+    wb = bench(messages=talk)
+    panel = await wb.timeline()
+
+    last = read(timeline_pane(panel.state))
+    await panel.show(700)
+    await panel
+    middle = timeline_pane(panel.state)
+
+    assert "calls 1,441 to 1,500 of 1,500" in last
+    assert "calls 671 to 730 of 1,500" in read(middle)
+    assert len(json.dumps(middle.to_json())) < 100_000
 
 
 async def test_a_conversation_without_a_user_has_a_headline_and_no_tables(bench):

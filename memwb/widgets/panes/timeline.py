@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
 from ..._text import counted, shortened
-from ...workbench.picture import SHOWN_CALLS, SHOWN_ENTRIES, left_out, strength
+from ...workbench.picture import SHOWN_CALLS, SHOWN_ENTRIES, strength
 from .parts import head
 
 if TYPE_CHECKING:
@@ -40,25 +40,35 @@ def _headline(state: TimelineState) -> str:
 def _parts(timeline: Timeline, chosen: int) -> list[Node]:
     if not timeline.calls:
         return []
-    legend = el(
-        "span",
-        "memwb-push",
-        "; ".join(
-            ["■ in the block, the darker the nearer to its top", "□ found, not in the block", *left_out(timeline)]
-        ),
-    )
+    calls = _around(timeline.calls, chosen)
+    marks = ["■ in the block, the darker the nearer to its top", "□ found, not in the block"]
+    legend = el("span", "memwb-push", "; ".join([*marks, *_unseen(timeline, calls)]))
     parts = []
     if timeline.entries:
-        heat = el("div", "memwb-scroll", _heat(timeline, chosen), role="region", aria_label="Entries by call")
+        heat = el("div", "memwb-scroll", _heat(timeline, calls, chosen), role="region", aria_label="Entries by call")
         parts.append(el("div", "memwb-frame memwb-heat", head("Entries × calls", legend), heat))
-    lines = el("div", "memwb-scroll", _calls(timeline, chosen), role="region", aria_label="Calls")
+    lines = el("div", "memwb-scroll", _calls(calls, chosen), role="region", aria_label="Calls")
     tokens = el("span", "memwb-push", f"~{timeline.tokens:,} tokens in all", title="estimated: characters / 4")
     parts.append(el("div", "memwb-frame memwb-calllist", head("Calls", tokens), lines))
     return parts
 
 
-def _heat(timeline: Timeline, chosen: int) -> Node:
-    calls = timeline.calls[:SHOWN_CALLS]
+def _around(calls: tuple[TimelineCall, ...], chosen: int) -> tuple[TimelineCall, ...]:
+    """Return as many calls as are shown, with the chosen one among them."""
+    first = max(0, min(chosen - SHOWN_CALLS // 2, len(calls) - SHOWN_CALLS))
+    return calls[first : first + SHOWN_CALLS]
+
+
+def _unseen(timeline: Timeline, calls: tuple[TimelineCall, ...]) -> list[str]:
+    said = []
+    if (more := len(timeline.entries) - SHOWN_ENTRIES) > 0:
+        said.append(f"{counted(more, 'more entry', 'more entries')} not shown")
+    if len(calls) < len(timeline.calls):
+        said.append(f"calls {calls[0].number:,} to {calls[-1].number:,} of {len(timeline.calls):,}")
+    return said
+
+
+def _heat(timeline: Timeline, calls: tuple[TimelineCall, ...], chosen: int) -> Node:
     columns = [el("th", "", _open(call, chosen), scope="col", title=call.said) for call in calls]
     rows = [_row(entry, calls, chosen) for entry in timeline.entries[:SHOWN_ENTRIES]]
     return el(
@@ -109,13 +119,13 @@ def _cell(entry: TimelineEntry, call: TimelineCall, chosen: int) -> Node:
     )
 
 
-def _calls(timeline: Timeline, chosen: int) -> Node:
+def _calls(calls: tuple[TimelineCall, ...], chosen: int) -> Node:
     titles = ("call", "answers", "trigger", "query", "entries", "tokens", "outcome")
     return el(
         "table",
         "memwb-lines",
         el("thead", "", el("tr", "", *(el("th", "", title, scope="col") for title in titles))),
-        el("tbody", "", *(_line(call, chosen) for call in timeline.calls)),
+        el("tbody", "", *(_line(call, chosen) for call in calls)),
     )
 
 

@@ -11,7 +11,8 @@ from .parts import cropped, head
 
 if TYPE_CHECKING:
     from ...memory.tools import MemoryTool
-    from ...workbench.tools import Comparison, DryWrite, ToolCall, ToolsState
+    from ...workbench.searching import Comparison
+    from ...workbench.tools import DryWrite, ToolCall, ToolsState
 
 _OUTCOMES = {
     "new": ("✓", "memwb-good"),
