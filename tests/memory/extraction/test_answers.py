@@ -178,9 +178,12 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[" * 200_000, "[1," * 100_000, "[x" * 100_000, '["' * 100_000, "[{" * 100_000, "{" * 200_000]
-    + ["<think>" * 100_000, "<think><reasoning></think>" * 20_000, '[{"a":' * 100_000, "[" * 900 + "1," * 100_000 + "x"]
-    + ['```\n["a"]' + "\n" * 100_000 + "x"],
+    [
+        *(each * 100_000 for each in ("[", "[1,", "[x", '["', "[{", "{", "<think>", '[{"a":')),
+        "<think><reasoning></think>" * 20_000,
+        "[" * 900 + "1," * 100_000 + "x",
+        '```\n["a"]' + "\n" * 100_000 + "x",
+    ],
 )
 def test_hostile_answers_take_no_time(text: str) -> None:
     began = perf_counter()
