@@ -93,9 +93,9 @@ class EntryNotFoundError(MemwbError, KeyError):
         where: The store that was asked.
     """
 
-    def __init__(self, id: str, where: str) -> None:
+    def __init__(self, id: str, where: str, advice: str = "List the entries to see the ids there are.") -> None:
         self.id, self.where = id, where
-        super().__init__(f"No entry {id!r} in {where}. List the entries to see the ids there are.")
+        super().__init__(f"No entry {id!r} in {where}. {advice}")
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would show the sentence in quotes

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .extraction.log import ExtractionLog
     from .extraction.resolve import Extraction
     from .extraction.saving import Review
+    from .extraction.types import ExtractionResult
 
 _log = logging.getLogger("memwb.memory")
 
@@ -313,6 +314,15 @@ class MemoryManager:
             How many answers are still unreadable.
         """
         return await self._extraction.retry_unreadable() if self._extraction else 0
+
+    async def retry_unwritten(self) -> None:
+        """Write the extracted facts again whose write failed, without asking a model. Never raises."""
+        if self._extraction is not None:
+            await self._extraction.retry_unwritten()
+
+    def change_unwritten(self, store: str, content: str, to: ExtractionResult | None) -> bool:
+        """Have another fact written in the place of one whose write failed, or none; False where there is none."""
+        return self._extraction is not None and self._extraction.change_unwritten(store, content, to)
 
     def accept_write(self, content: str, stores: list[str]) -> None:
         """Take over a write that was answered with "accepted": it is made in the background, at the latest by flush.

@@ -106,17 +106,20 @@ class ExtractionPanel(Panel):
         """Change settings, and begin the conversation anew; None brings back what the stores' own settings say."""
         await self.state.set(**changes)
 
-    async def accept(self, fact: Fact | str | None = None, content: str | None = None) -> None:
-        """Have a proposed fact written: a fact, its id or its text, or all that wait; with another text where given."""
-        await self.state.accept(fact, content)
+    async def accept(self, fact: Fact | str | None = None, content: str | None = None) -> list[Fact]:
+        """Have a proposed fact written: a fact, its id or its text, or all that wait; with another text where given.
+
+        Returns the facts, whose ``state`` says what became of them; one whose write failed can be accepted again.
+        """
+        return await self.state.accept(fact, content)
 
     async def edit(self, fact: Fact | str, content: str) -> None:
         """Change the text of a proposed fact; it goes on waiting for a decision."""
         await self.state.edit(fact, content)
 
-    async def reject(self, fact: Fact | str | None = None) -> None:
-        """Have a proposed fact not written: a fact, its id or its text, or all that wait."""
-        await self.state.reject(fact)
+    async def reject(self, fact: Fact | str | None = None) -> list[Fact]:
+        """Have a proposed fact not written: a fact, its id or its text, or all that wait; see :meth:`accept`."""
+        return await self.state.reject(fact)
 
     async def compare(self, prompt_a: str = "", prompt_b: str = "") -> PromptComparison:
         """Return what two prompts make of the whole conversation; "" is the default one. Nothing is written."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .._text import counted
+from .._text import counted, shortened
+from ..errors import ConfigError
 from ..memory import ExtractionResult, ExtractorContext, ModelExtractor
 from ..stores import Listable
 from .told import told
@@ -42,7 +43,7 @@ class PromptComparison:
     Attributes:
         prompts: The two, as they were given.
         answers: What the model said to each, as it came; "" where it failed.
-        problems: Why an answer is no use; "" where it is.
+        problems: Why there is no answer, or why it is no use; "" where it is.
         facts: The facts of both, those of the first prompt first; equal texts are one fact.
         messages: How many messages the transcript has.
     """
@@ -55,7 +56,16 @@ class PromptComparison:
 
     @property
     def sentence(self) -> str:
-        """The outcome in one sentence."""
+        """The outcome in one sentence; a prompt whose answer is no use has no facts to compare."""
+        if any(self.problems):
+            found = [sum(fact.a for fact in self.facts), sum(fact.b for fact in self.facts)]
+            told = (
+                f"{name}: failed, {shortened(problem, 200).rstrip('.')}"
+                if problem
+                else f"{name} finds {counted(facts, 'fact')}"
+                for name, problem, facts in zip("AB", self.problems, found, strict=True)
+            )
+            return f"On {counted(self.messages, 'message')}: {'; '.join(told)}; nothing can be compared."
         both = sum(fact.a and fact.b for fact in self.facts)
         first, second = (sum(found) for found in ([f.a for f in self.facts], [f.b for f in self.facts]))
         return (
@@ -103,9 +113,19 @@ async def compare_prompts(
         prompts: Blank text stands for the default prompt.
         messages: The transcript, as a filter left it.
         stores: Looked through for texts that they hold already, as far as they can list what they hold.
+
+    Raises:
+        ConfigError: A prompt is no text; the model was not asked.
     """
     import asyncio
 
+    for name, prompt in zip("ab", prompts, strict=True):
+        if not isinstance(prompt, str):
+            raise ConfigError(
+                f"Extraction: prompt_{name} must be a text, not {shortened(repr(prompt), 80)}; '' is the default one.",
+                key=f"prompt_{name}",
+                value=prompt,
+            )
     reports = (_Report(), _Report())
     found = await asyncio.gather(*map(partial(_found, model, messages), prompts, reports))
     first, second = ([fact.content for fact in facts] for facts in found)

@@ -16,7 +16,7 @@ from ..memory.messages import copied
 from ..testing import ReplayStep
 from . import demo
 from .comparison import PromptComparison, compare_prompts
-from .facts import Fact
+from .facts import Fact, FactState, checked_text
 from .refresh import Action, Refresher
 from .replaying import ExtractionSettings, Replay, checked, extracting, open_replay
 from .source import read_messages
@@ -60,7 +60,7 @@ class ExtractionState:
         self.busy = ""
         self._task: asyncio.Task[Any] | None = None
         self._lock: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
-        self._happened = asyncio.Event()
+        self._news: set[asyncio.Event] = set()
         self._subscribers: dict[object, Callable[[], None]] = {}
         self._refresher = Refresher(self._nothing, self._refuse, self._refuse)
         self._seen = self._source_seen()
@@ -232,35 +232,45 @@ class ExtractionState:
 
     # -- deciding -----------------------------------------------------------------------------------------------
 
-    async def accept(self, fact: Fact | str | None = None, content: str | None = None) -> None:
-        """Have a proposed fact written, with another text where one is given.
+    async def accept(self, fact: Fact | str | None = None, content: str | None = None) -> list[Fact]:
+        """Have a proposed fact written, with another text where one is given; one whose write failed is tried again.
 
         Args:
             fact: The fact, its id or its text; None for all that wait.
             content: Its new text.
 
+        Returns:
+            The facts that this was about. Their ``state`` says what became of them, such as ``written`` or ``failed``;
+            the others of a batch that still wait hold up the write.
+
         Raises:
-            ConfigError: It was decided on already, or the new text is blank.
+            ConfigError: It was decided on already, or the new text is blank or cannot be stored.
             EntryNotFoundError: There is no such fact.
         """
-        desk = (await self._opened()).desk
-        facts = desk.find(fact)
+        replay = await self._opened()
+        facts = replay.desk.find(fact)
         if content is not None:
             for each in facts:
-                desk.edit(each, content)
-        desk.decide(facts, "accepted")
-        await self._quiet()
+                checked_text(content, f"fact {each.id}")
+            for each in facts:
+                replay.edit(each, content)
+        return await self._decided(replay, facts, "accepted")
 
-    async def reject(self, fact: Fact | str | None = None) -> None:
-        """Have a proposed fact not written; see :meth:`accept`."""
-        desk = (await self._opened()).desk
-        desk.decide(desk.find(fact), "rejected")
+    async def reject(self, fact: Fact | str | None = None) -> list[Fact]:
+        """Have a proposed fact not written, or one whose write failed not tried again; see :meth:`accept`."""
+        replay = await self._opened()
+        return await self._decided(replay, replay.desk.find(fact), "rejected")
+
+    async def _decided(self, replay: Replay, facts: list[Fact], state: FactState) -> list[Fact]:
+        if replay.decide(facts, state):
+            replay.begin(replay.manager.retry_unwritten())
         await self._quiet()
+        return facts
 
     async def edit(self, fact: Fact | str, content: str) -> None:
-        """Change the text of a proposed fact; it goes on waiting. See :meth:`accept`."""
-        desk = (await self._opened()).desk
-        desk.edit(desk.find(fact)[0], content)
+        """Change the text of a proposed fact, or of one whose write failed. See :meth:`accept`."""
+        replay = await self._opened()
+        replay.edit(replay.desk.find(fact)[0], content)
 
     async def compare(self, prompt_a: str = "", prompt_b: str = "") -> PromptComparison:
         """Return what two prompts make of the whole conversation, as the filter leaves it; nothing is written.
@@ -268,6 +278,9 @@ class ExtractionState:
         Args:
             prompt_a: The first system prompt; "" is the default one.
             prompt_b: The second.
+
+        Raises:
+            ConfigError: A prompt is no text.
         """
 
         async def compare() -> PromptComparison:
@@ -333,7 +346,12 @@ class ExtractionState:
     async def _quiet(self) -> None:
         """Wait until every save has ended or waits for a decision."""
         if self.replay is not None:
-            await self.replay.quiet(self._happened)
+            news = asyncio.Event()  # of this loop
+            self._news.add(news)
+            try:
+                await self.replay.quiet(news)
+            finally:
+                self._news.discard(news)
             self._changed()
 
     async def _alone(self, name: str, work: Callable[[], Awaitable[_Result]]) -> _Result:
@@ -388,7 +406,8 @@ class ExtractionState:
         self._changed()
 
     def _changed(self) -> None:
-        self._happened.set()
+        for news in tuple(self._news):
+            news.set()
         self.revision += 1
         for callback in tuple(self._subscribers.values()):
             callback()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._text import quoted
+from .._text import quoted, shortened
 from ..errors import ConfigError, EntryNotFoundError
 from ..memory import ExtractionResult
 from ..memory.extraction.happenings import Event, Failed, Proposed, Saved
@@ -29,7 +29,8 @@ class Fact:
         metadata: What is to be kept beside it.
         proposed: The text that the extractor gave.
         state: ``proposed`` (it waits for a decision), ``accepted`` (it is being written), ``rejected``, ``written``,
-            ``known`` (the store held it already) or ``failed`` (the write failed, and is tried again).
+            ``known`` (the store held it already) or ``failed`` (the write failed, and is tried again). A failed one
+            can be edited, accepted or rejected like one that waits.
     """
 
     id: str
@@ -41,6 +42,11 @@ class Fact:
     state: FactState = "proposed"
 
     @property
+    def open(self) -> bool:
+        """Whether it can be decided on: it waits for that, or its write failed."""
+        return self.state in ("proposed", "failed")
+
+    @property
     def edited(self) -> bool:
         """Whether its text is not the extractor's."""
         return self.content != self.proposed
@@ -49,10 +55,17 @@ class Fact:
         return f"Fact({self.id} for {self.store!r}, {self.state}: {quoted(self.content)})"
 
 
-@dataclass
+@dataclass(eq=False)
 class _Batch:
+    """The facts of one answer; ``decided`` is there while a save waits for them."""
+
+    proposed: Proposed
     facts: list[Fact]
-    decided: asyncio.Future[None] = field(repr=False)
+    decided: asyncio.Future[None] | None = None
+
+    @property
+    def undecided(self) -> bool:
+        return any(fact.state == "proposed" for fact in self.facts)
 
 
 class Desk:
@@ -60,80 +73,94 @@ class Desk:
 
     Args:
         changed: Called after each change.
+        asks: Whether facts wait for a decision; else they are accepted as they come.
 
     Attributes:
-        asks: Whether facts wait for a decision; else they are accepted as they come.
         facts: Every fact so far.
     """
 
     def __init__(self, changed: Callable[[], None], *, asks: bool) -> None:
-        self._changed, self.asks = changed, asks
+        self._changed, self._asks = changed, asks
         self.facts: list[Fact] = []
-        self._open: list[_Batch] = []
+        self._batches: list[_Batch] = []
         self._found: dict[tuple[str, tuple[int, ...]], list[Fact]] = {}  # by the batch that they were found in
 
     @property
     def waiting(self) -> list[Fact]:
         """The facts that wait for a decision."""
-        return [fact for batch in self._open for fact in batch.facts if fact.state == "proposed"]
+        return [fact for fact in self.facts if fact.state == "proposed"]
 
     def holds(self, store: str) -> bool:
         """Whether a save of this store waits here."""
-        return any(fact.store == store for fact in self.waiting)
+        waits = (batch for batch in self._batches if batch.decided is not None and batch.undecided)
+        return any(batch.proposed.store == store for batch in waits)
 
     async def review(self, proposed: Proposed) -> list[ExtractionResult]:
-        """Return the facts that are to be written, when they have been decided on."""
+        """Return the facts that are to be written, when they have been decided on.
+
+        A save that was cut off asks again about the same facts, which keep what was decided meanwhile.
+        """
         import asyncio
 
-        facts = [
-            Fact(f"f{at}", proposed.store, proposed.numbers, found.content, found.metadata, found.content)
-            for at, found in enumerate(proposed.facts, len(self.facts) + 1)
-        ]
-        self.facts += facts
-        self._found[proposed.store, proposed.numbers] = facts
-        if not self.asks:
-            for fact in facts:
-                fact.state = "accepted"
-        if waiting := [fact for fact in facts if fact.state == "proposed"]:
-            batch = _Batch(waiting, asyncio.get_running_loop().create_future())
-            self._open.append(batch)
+        batch = next((each for each in self._batches if each.proposed is proposed), None) or self._take(proposed)
+        if batch.undecided:
+            batch.decided = asyncio.get_running_loop().create_future()
             self._changed()
             try:
                 await batch.decided
             finally:
-                self._open.remove(batch)
+                batch.decided = None
         self._changed()
-        return [ExtractionResult(fact.content, fact.metadata) for fact in facts if fact.state == "accepted"]
+        kept = [fact for fact in batch.facts if fact.state in ("accepted", "failed")]
+        return [ExtractionResult(fact.content, fact.metadata) for fact in kept]
 
-    def decide(self, facts: Iterable[Fact], state: FactState) -> None:
-        """Accept or reject facts that wait; a save whose facts are all decided on goes on.
+    def _take(self, proposed: Proposed) -> _Batch:
+        facts = [
+            Fact(f"f{at}", proposed.store, proposed.numbers, found.content, found.metadata, found.content)
+            for at, found in enumerate(proposed.facts, len(self.facts) + 1)
+        ]
+        for fact in facts if not self._asks else ():
+            fact.state = "accepted"
+        batch = _Batch(proposed, facts)
+        self.facts += facts
+        self._batches.append(batch)
+        self._found[proposed.store, proposed.numbers] = facts
+        return batch
+
+    def decide(self, facts: Iterable[Fact], state: FactState) -> bool:
+        """Accept or reject facts; a save whose facts are all decided on goes on.
+
+        Returns:
+            Whether a save must be asked for: none waits for one of these facts, since it failed or was cut off.
 
         Raises:
-            ConfigError: One was decided on already, or an accepted one has no text; none was decided on.
+            ConfigError: One was decided on already, or an accepted one has no text that can be written; none was
+                decided on.
         """
         facts = list(facts)
         for fact in facts:
             _check_open(fact)
-            if state == "accepted" and not fact.content.strip():
-                raise ConfigError(
-                    f"Extraction: fact {fact.id} has no text; give it one, or reject it.",
-                    key="content",
-                    value=fact.content,
-                )
+            if state == "accepted":
+                checked_text(fact.content, f"fact {fact.id}")
         for fact in facts:
             fact.state = state
-        for batch in tuple(self._open):
-            if not batch.decided.done() and all(fact.state != "proposed" for fact in batch.facts):
+        asks = False
+        for batch in self._batches:
+            if batch.decided is None:
+                asks = asks or any(fact is each for fact in facts for each in batch.facts)
+            elif not batch.decided.done() and not batch.undecided:
                 batch.decided.set_result(None)
         self._changed()
+        return asks
 
     def edit(self, fact: Fact, content: str) -> None:
-        """Change the text of a fact that waits.
+        """Change the text of a fact that waits, or whose write failed. A blank one can be typed on, and not accepted.
 
         Raises:
-            ConfigError: It was decided on already.
+            ConfigError: It was decided on already, or no store can keep the text.
         """
         _check_open(fact)
+        checked_text(content, f"fact {fact.id}", blank=True)
         fact.content = content
         self._changed()
 
@@ -147,7 +174,10 @@ class Desk:
             return self.waiting
         found = [each for each in reversed(self.facts) if each is fact or fact in (each.id, each.content)]
         if not found:
-            raise EntryNotFoundError(fact.id if isinstance(fact, Fact) else fact, "the proposed facts")
+            ids = (
+                f"There are {', '.join(each.id for each in self.facts[-12:])}." if self.facts else "There is none yet."
+            )
+            raise EntryNotFoundError(fact.id if isinstance(fact, Fact) else fact, "the proposed facts", advice=ids)
         return found[:1]
 
     def take_note(self, event: Event) -> None:
@@ -164,14 +194,35 @@ class Desk:
 
     def close(self) -> None:
         """Give up what waits: the saves behind it are cut off."""
-        for batch in tuple(self._open):
-            batch.decided.cancel()
+        for batch in self._batches:
+            if batch.decided is not None:
+                batch.decided.cancel()
+
+
+def checked_text(content: Any, what: str, *, blank: bool = False) -> None:
+    """Check that a store can keep a text.
+
+    Raises:
+        ConfigError: It is no text, holds a lone surrogate, or is blank where that is not allowed.
+    """
+    why = ""
+    if not isinstance(content, str):
+        why = f"the text of {what} must be a text, not {shortened(repr(content), 60)}"
+    elif not content.strip() and not blank:
+        why = f"{what} has no text; give it one, or reject it"
+    elif any("\ud800" <= character <= "\udfff" for character in content):
+        why = (
+            f"the text of {what} holds half a character (a lone surrogate), which no store can keep: {quoted(content)}"
+        )
+    if why:
+        raise ConfigError(f"Extraction: {why}.", key="content", value=content)
 
 
 def _check_open(fact: Fact) -> None:
-    if fact.state != "proposed":
+    if not fact.open:
         raise ConfigError(
-            f"Extraction: fact {fact.id} is {fact.state} already; only a proposed one can be decided on.",
+            f"Extraction: fact {fact.id} is {fact.state} already; only one that waits, or whose write failed, can be "
+            "decided on.",
             key="fact",
             value=fact.id,
         )

@@ -11,6 +11,7 @@ from ..bridge import strands
 from ..errors import ConfigError, nearest
 from ..memory import (
     ExtractionConfig,
+    ExtractionResult,
     IntervalTrigger,
     InvocationTrigger,
     MemoryManager,
@@ -24,7 +25,7 @@ from ..memory.types import has_method
 from ..testing import FaultyStore, ReplayAgent
 from .copies import copy_of
 from .extraction_view import Story
-from .facts import Desk
+from .facts import Desk, Fact, FactState
 
 if TYPE_CHECKING:
     from ..memory.extraction.resolve import Extraction
@@ -138,6 +139,21 @@ class Replay:
         task = asyncio.ensure_future(work)
         self._behind.add(task)
         task.add_done_callback(self._behind.discard)
+
+    def edit(self, fact: Fact, content: str) -> None:
+        """Change the text of a fact that waits, or of one that is to be tried again; see :meth:`Desk.edit`."""
+        before, failed = fact.content, fact.state == "failed"
+        self.desk.edit(fact, content)
+        if failed:
+            self.manager.change_unwritten(fact.store, before, ExtractionResult(content, fact.metadata))
+
+    def decide(self, facts: Sequence[Fact], state: FactState) -> bool:
+        """Accept or reject facts; see :meth:`Desk.decide`."""
+        failed = [fact for fact in facts if fact.state == "failed"]
+        asks = self.desk.decide(facts, state)
+        for fact in failed if state == "rejected" else ():
+            self.manager.change_unwritten(fact.store, fact.content, None)
+        return asks
 
     async def quiet(self, happened: asyncio.Event) -> None:
         """Wait until every save has ended or waits for a decision.

@@ -157,7 +157,8 @@ async def test_a_store_that_fails_is_red_with_what_it_raised(panel):
     bad = [each.text() for each in walk(timeline) if "memwb-after memwb-bad" in each.classes]
     assert bad == ["profile: 2 facts not written, OSError: disk full (1 failure in a row)"]
     assert "2 facts whose write failed, without asking again" in read(extraction_stores(shown.state))
-    assert "✗ | wants a mat | profile | not written, is tried again" in read(extraction_results(shown.state, "facts"))
+    again = "<wants a mat> [Try again][Reject]✗ not written, is tried again profile, from messages 0-3"
+    assert again in read(extraction_results(shown.state, "facts"))
 
 
 async def test_two_prompts_are_compared_under_their_tab(panel):

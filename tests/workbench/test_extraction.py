@@ -409,6 +409,99 @@ async def test_a_prompt_that_fails_does_not_hide_the_other():
     assert comparison.problems == ("the answer holds no list of facts", "OSError: down")
     assert comparison.answers == ("prose", "")
     assert comparison.facts == ()
+    assert comparison.sentence == (
+        "On 7 messages: A: failed, the answer holds no list of facts; B: failed, OSError: down; "
+        "nothing can be compared."
+    )
+
+
+async def test_a_model_that_fails_is_not_told_as_one_that_finds_nothing():
+    model = ScriptedModel(lambda system, messages: OSError("down") if system[:1] == "A" else [fact("one")])
+    comparison = await opened(model=model).compare("A", "B")
+    assert repr(comparison) == (
+        "PromptComparison(On 7 messages: A: failed, OSError: down; B finds 1 fact; nothing can be compared.)"
+    )
+    assert [(each.content, each.a, each.b) for each in comparison.facts] == [("one", False, True)]
+
+
+async def test_a_prompt_that_is_no_text_is_refused_before_a_model_is_asked():
+    model = ScriptedModel([])
+    with pytest.raises(ConfigError, match="prompt_b must be a text, not 5; '' is the default one") as caught:
+        await opened(model=model).compare("", 5)
+    assert (caught.value.key, caught.value.value, model.asked) == ("prompt_b", 5, [])
+
+
+# -- facts that a store refuses, and saves that are cut off ------------------------------------------------------------
+
+
+async def test_a_text_that_no_store_keeps_is_refused_before_it_is_written():
+    panel = opened(model=ScriptedModel([[fact("one"), fact("two")]]), every=3)
+    await panel.run()
+    for act in (panel.accept, panel.edit):
+        with pytest.raises(ConfigError, match=r"the text of fact f1 holds half a character .* '\\ud800'"):
+            await act("f1", "\ud800")
+        with pytest.raises(ConfigError, match="the text of fact f1 must be a text, not 5"):
+            await act("f1", 5)
+    with pytest.raises(ConfigError, match="fact f1 has no text"):
+        await panel.accept("f1", " ")
+    assert states(panel) == [("f1", "proposed", "one"), ("f2", "proposed", "two")]
+    assert [repr(each) for each in await panel.accept()] == [
+        "Fact(f1 for 'profile', written: 'one')",
+        "Fact(f2 for 'profile', written: 'two')",
+    ]
+
+
+async def test_facts_whose_write_failed_are_edited_rejected_or_tried_again():
+    store = FaultyStore(notes(), add=["fail", "fail", "fail"])
+    panel = opened(store, model=ScriptedModel([[fact("one"), fact("two"), fact("three")]]), every=3)
+    await panel.run()
+    assert [each.state for each in await panel.accept()] == ["failed", "failed", "failed"]
+    assert [each.state for each in await panel.reject("f1")] == ["rejected"]
+    await panel.restart()
+
+    panel._own_model = ScriptedModel([[fact("one"), fact("two"), fact("three")]])
+    await panel.run()
+    await panel.accept()
+    await panel.edit("f2", "deux")
+    assert states(panel) == [("f1", "failed", "one"), ("f2", "failed", "deux"), ("f3", "failed", "three")]
+    assert [each.state for each in await panel.accept("f1", "un")] == ["written"]
+    assert sorted(await contents(panel.stores[0])) == ["deux", "three", "un"]
+    assert panel.unsaved == ()
+
+
+async def test_a_failed_fact_that_is_rejected_is_not_tried_again():
+    store = FaultyStore(notes(), add="fail")
+    panel = opened(store, model=ScriptedModel([[fact("one"), fact("two")]]), every=3)
+    await panel.run()
+    await panel.accept()
+    await panel.reject("f1")
+    assert (states(panel)[0], panel.status[0].unwritten) == (("f1", "rejected", "one"), ("two",))
+    await panel.reject("f2")
+    assert (panel.status[0].unwritten, panel.unsaved, panel.status[0].failures) == ((), (), 0)
+    with pytest.raises(ConfigError, match="fact f1 is rejected already"):
+        await panel.edit("f1", "eins")
+
+
+async def test_a_fact_that_is_not_there_is_said_with_those_that_are():
+    panel = opened(model=ScriptedModel([[fact("one"), fact("two")]]), every=3)
+    await panel.run()
+    with pytest.raises(EntryNotFoundError) as caught:
+        await panel.accept("f99")
+    assert str(caught.value) == "No entry 'f99' in the proposed facts. There are f1, f2."
+
+
+def test_facts_still_wait_when_the_loop_that_found_them_has_ended():
+    panel = opened(model=ScriptedModel([[fact("one"), fact("two")], [], [fact("three")]]))
+    asyncio.run(panel.run())
+    assert [each.id for each in panel.waiting] == ["f1", "f2"]
+    asyncio.run(panel.reject("f1"))
+    asyncio.run(panel.edit("f2", "deux"))
+    assert [each.state for each in asyncio.run(panel.accept())] == ["written"]
+    asyncio.run(panel.run())
+    asyncio.run(panel.accept())
+    assert states(panel) == [("f1", "rejected", "one"), ("f2", "written", "deux"), ("f3", "written", "three")]
+    assert repr(panel) == "Extraction(All messages gone through. Nothing is left to save; 2 facts written.)"
+    assert asyncio.run(contents(panel.stores[0])) == ["deux", "three"]
 
 
 async def asked(panel):
@@ -526,7 +619,7 @@ async def test_an_action_of_the_page_that_fails_is_said():
     panel = opened()
     panel.spawn(lambda: panel.accept("f9"))
     await panel.settled()
-    assert panel.refused == "No entry 'f9' in the proposed facts. List the entries to see the ids there are."
+    assert panel.refused == "No entry 'f9' in the proposed facts. There is none yet."
 
 
 def test_each_asyncio_run_of_a_script_may_go_on_with_it():

@@ -179,6 +179,18 @@ class Line:
             numbers.update(batch.numbers)
         return tuple(sorted(numbers))
 
+    def change_unwritten(self, content: str, to: ExtractionResult | None) -> bool:
+        """Put another fact in the place of one whose write failed, or none; return whether there was one."""
+        for batch in self.open:
+            if batch is self.current or not batch.reviewed:
+                continue  # it is being written, or a review is asked about it anyway
+            for fact in batch.facts or ():
+                if not fact.written and fact.result.content == content:
+                    batch.facts = [each for each in batch.facts or () if each is not fact or to is not None]
+                    fact.result = to or fact.result
+                    return True
+        return False
+
     def untold(self, number: int) -> bool:
         """Whether this is the first time that the filter sees a message; a retry does not tell of it again."""
         first, self._told = number > self._told, max(number, self._told)

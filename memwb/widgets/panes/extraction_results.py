@@ -26,7 +26,6 @@ _STATES = {
     "rejected": ("–", "memwb-dim", "rejected"),
     "written": ("✓", "memwb-good", "written"),
     "known": ("=", "memwb-warn", "held already"),
-    "failed": ("✗", "memwb-bad", "not written, is tried again"),
 }
 
 
@@ -74,8 +73,8 @@ def _facts(state: ExtractionState) -> list[Node]:
     facts = state.facts
     if not facts:
         return [el("div", "memwb-empty", "No fact was proposed yet. A trigger, or a flush, has the messages read.")]
-    waiting = [fact for fact in facts if fact.state == "proposed"]
-    decided = [fact for fact in reversed(facts) if fact.state != "proposed"]
+    waiting = [fact for fact in facts if fact.open]
+    decided = [fact for fact in reversed(facts) if not fact.open]
     rows = [_proposed(fact) for fact in waiting[:_SHOWN_FACTS]]
     if decided:
         rows.append(
@@ -89,6 +88,8 @@ def _facts(state: ExtractionState) -> list[Node]:
 
 def _proposed(fact: Fact) -> Node:
     where = f"{fact.store}, from {numbers_told(fact.numbers)}"
+    failed = fact.state == "failed"
+    accept = "Try again" if failed else "Accept"
     return el(
         "div",
         "memwb-proposed",
@@ -101,8 +102,15 @@ def _proposed(fact: Fact) -> Node:
             aria_label=f"fact {fact.id}, for {where}",
             data_key="text",
         ),
-        el("button", "memwb-fix", "Accept", action={"do": "accept", "fact": fact.id}, aria_label=f"accept {fact.id}"),
+        el(
+            "button",
+            "memwb-fix",
+            accept,
+            action={"do": "accept", "fact": fact.id},
+            aria_label=f"{accept.lower()} {fact.id}",
+        ),
         el("button", "", "Reject", action={"do": "reject", "fact": fact.id}, aria_label=f"reject {fact.id}"),
+        el("small", "memwb-bad", "✗ not written, is tried again") if failed else None,
         el("small", "", where + (f"; was: {shortened(fact.proposed, 120)}" if fact.edited else "")),
         data_key=fact.id,
     )
