@@ -18,7 +18,7 @@ RUN = """async (root) => {
 
 SHOWN = (
     "first why editor mistake ready probe failing half-failing empty missing no-user skipped many several input "
-    "entries filtered cell sorted extraction extraction-prompts"
+    "entries filtered cell sorted extraction extraction-prompts timeline timeline-long tools-search tools-add"
 ).split()
 
 

@@ -60,6 +60,7 @@ hostile = TestMemoryStore.from_records([
 ], name="<i>hostile</i> \\u202e store")
 shops = [TestMemoryStore.from_records([f"The price in shop {n} is {n}."], name=f"a shop with a long name, number {n}")
          for n in range(6)]
+long_talk = [text for at in range(90) for text in (f"What do I like about museums, part {at}?", "Art.")][:-1]
 tool_loop = [
     *case.messages,
     {"role": "assistant", "content": [
@@ -242,6 +243,21 @@ def by_score(bench: Locator) -> None:
     bench.page.wait_for_timeout(400)
 
 
+def searched(bench: Locator) -> None:
+    """Call the search tool from its form."""
+    bench.get_by_label("query").fill("Tell me more about the world of art")
+    bench.get_by_role("button", name="Call").click()
+    bench.get_by_role("region", name="Comparison").wait_for()
+
+
+def tried(bench: Locator) -> None:
+    """Try the add tool without writing."""
+    bench.get_by_role("tab", name="add_memory").click()
+    bench.get_by_label("entries").fill("I like tea.\nI am allergic to latex.\n ")
+    bench.get_by_role("button", name="Dry run").click()
+    bench.get_by_text("Dry run: nothing was written.").wait_for()
+
+
 STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "first": (f"Workbench({CASE})", None),
     "why": (f"Workbench({CASE})", press("Why")),
@@ -282,6 +298,10 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     ),
     "extraction-log": ("Workbench(profile, []).extraction(write_to='stores')", both(press("Run"), tab("Log"))),
     "extraction-prompts": ("Workbench(profile, []).extraction()", prompts),
+    "timeline": (f"Workbench({CASE}).timeline()", None),
+    "timeline-long": ("Workbench([work, profile], long_talk, injection={'max_entries': 4}).timeline()", None),
+    "tools-search": ("Workbench([work, profile], case.messages).tools()", searched),
+    "tools-add": ("Workbench([work, profile], case.messages).tools()", tried),
     "sessions": ("await sessions()", None),
     "session": ("await sessions('trip-0042')", None),
     "session-context": ("await sessions('trip-0042', tab='context')", None),

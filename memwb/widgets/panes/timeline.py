@@ -88,6 +88,7 @@ def _open(call: TimelineCall, chosen: int) -> Node:
         action={"do": "show", "call": call.number},
         aria_label=f"open call {call.number} in the workbench",
         aria_current="true" if here else None,
+        data_view=f"call {call.number}" if here else None,
     )
 
 

@@ -80,9 +80,9 @@ function keepFocus(root, draw) {
 // What the pane is about (the chosen hit, the last message) is scrolled to when it is another one than before. Only the
 // pane scrolls, never the notebook.
 function bringIntoView(root, seen) {
-  const wanted = root.querySelector("[data-view]");
-  const view = wanted?.dataset.view;
-  if (view !== seen && wanted) requestAnimationFrame(() => scrollTo(wanted));
+  const wanted = [...root.querySelectorAll("[data-view]")];
+  const view = wanted.map((each) => each.dataset.view).join("\n");
+  if (view !== seen) requestAnimationFrame(() => wanted.forEach(scrollTo));
   return view;
 }
 
@@ -93,6 +93,7 @@ function scrollTo(wanted) {
   const box = wanted.getBoundingClientRect();
   if (box.bottom > inside.bottom) pane.scrollTop += box.bottom - inside.bottom + 6;
   else if (box.top < inside.top) pane.scrollTop += box.top - inside.top - 6;
+  if (box.right > inside.right) pane.scrollLeft += box.right - inside.right + 6;
 }
 
 // Pointing at a line of the block marks its hit, and the other way round.
@@ -162,8 +163,7 @@ function render({ model, el }) {
   draw();
   const sized = new ResizeObserver(() => { // the first time when it is on the page
     listen(root);
-    const wanted = root.querySelector("[data-view]");
-    if (wanted) scrollTo(wanted);
+    root.querySelectorAll("[data-view]").forEach(scrollTo);
   });
   sized.observe(root);
   model.on("change:tree", draw);
