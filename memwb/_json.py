@@ -209,11 +209,13 @@ def dumps_dict(value: object, name: str) -> bytes | str:
     Raises:
         NotJsonError: As for :func:`check_metadata`.
     """
-    if isinstance(value, dict) and (plain := _plain(value)) is not None:
-        return plain[0]
-    checked = check_metadata(value, name)
-    plain = _plain(checked)
-    return json.dumps(checked, ensure_ascii=False) if plain is None else plain[0]
+    plain = _plain(value) if isinstance(value, dict) else None
+    if plain is None:
+        checked = check_metadata(value, name)
+        plain = _plain(checked)
+        if plain is None:
+            return json.dumps(checked, ensure_ascii=False)
+    return memoryview(plain[0]).tobytes()  # orjson's own bytes, cut from a longer buffer, are expensive to keep
 
 
 def _plain_copy(value: dict[Any, Any]) -> dict[str, Any] | None:

@@ -247,7 +247,7 @@ class InMemoryStore:
         return True
 
     def _refuse_known(self, id: str) -> None:
-        if self._row(id) is not None:
+        if id in self._keys and self._row(id) is not None:
             raise DuplicateEntryError(id, _WHERE)
 
     def _row(self, id: str) -> Row | None:
@@ -256,8 +256,10 @@ class InMemoryStore:
 
     def _put(self, row: Row) -> None:
         key = row[1:3]
-        rows = self._sessions.setdefault(key, {})
-        if rows and next(reversed(rows.values()))[6] > row[6]:
+        rows = self._sessions.get(key)
+        if rows is None:
+            rows = self._sessions[key] = {}
+        elif rows and rows[next(reversed(rows))][6] > row[6]:
             self._late.add(key)
         self._keys[row[0]] = key
         rows[row[0]] = row

@@ -92,6 +92,7 @@ class SQLiteStore:
         self._damage = DamagedRows("session_entries", self._where)
         # Up to which rowid the rows of a session, or with None those of all, have been found good or named as damage.
         self._checked: dict[_Key | None, int] = {}
+        self._counts: dict[_Key, tuple[object, list[int], int]] = {}  # with the revision and the damage they belong to
 
     def __repr__(self) -> str:
         return self._where
@@ -173,9 +174,8 @@ class SQLiteStore:
             return self._entries(rows)
         asked = limit or 0
         while True:
-            wanted = min(
-                asked + len(self._damage.rowids(key)), 2**62
-            )  # each damaged row may take the place of a good one
+            # Each damaged row may take the place of a good one.
+            wanted = min(asked + len(self._damage.rowids(key)), 2**62)
             rows = await self._rows(f"WHERE {_OF_SESSION} {_NEWEST_FIRST} LIMIT ?", (*key, wanted))
             entries = self._entries(rows[::-1])
             if len(entries) >= asked or len(rows) < wanted:
@@ -266,9 +266,15 @@ class SQLiteStore:
             StoreBusyError, DamagedFileError, OSError: As for :meth:`initialize`.
         """
         key = checked_key(session_id, user_id, self._where)
+        revision = await self.revision()  # asked before: a change while the rows are counted shows at the next call
+        *known, number = self._counts.get(key, (None, None, 0))
+        if known == [revision, self._damage.rowids(key)]:
+            return number
         await self._check(key)
-        rest = _other_than(self._damage.rowids(key))
-        ((number,),) = await self._execute(f"SELECT count(*) FROM session_entries WHERE {_OF_SESSION} AND {rest}", key)
+        damaged = self._damage.rowids(key)
+        counting = f"SELECT count(*) FROM session_entries WHERE {_OF_SESSION} AND {_other_than(damaged)}"
+        ((number,),) = await self._execute(counting, key)
+        self._counts[key] = revision, damaged, int(number)
         return int(number)
 
     async def sessions(self) -> list[SessionInfo]:

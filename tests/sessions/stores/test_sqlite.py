@@ -152,6 +152,23 @@ async def test_damaged_rows_stay_when_their_session_is_replaced_and_are_seen_whe
     assert (await store.count("s1"), len(store.damage)) == (2, 1)
 
 
+async def test_a_count_is_kept_only_until_anybody_changes_the_database_or_damage_is_met(path):
+    store, other = SQLiteStore(path), SQLiteStore(path)
+    await store.add_many([session_entry(id) for id in "abcd"])
+    assert [await store.count("s1"), await store.count("s1"), await store.count("s2")] == [4, 4, 0]
+    await other.delete("a")
+    assert (await store.count("s1"), await other.count("s1")) == (3, 3)
+    await store.add(session_entry("e", session_id="s2"))
+    assert [await store.count("s1"), await store.count("s2")] == [3, 1]
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE session_entries SET message_data = 'x' WHERE memory_id = 'b'")
+    connection.close()
+    await store.count("s1")
+    with pytest.warns(UserWarning, match="no JSON"):
+        assert len(await store.get_entries("s1")) == 2
+    assert await store.count("s1") == 2
+
+
 def test_b26_a_store_that_nobody_closes_keeps_no_process_alive_and_prints_nothing(path):
     for scope in ("store = None", "pass"):
         program = f"""
