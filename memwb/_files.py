@@ -167,10 +167,12 @@ def replace(
     """
     folder, name = os.path.split(target)
     old = _status(target)
-    noted = _free.pop(target, None) if under is None and target in _held else None
-    temporary = os.path.join(folder, noted or _temporary_name(name))
-    if noted is None:
-        _note(target if under is None else under, temporary)
+    lock = target if under is None else under
+    noted = _free.pop(target, "") if lock == target and target in _held else ""
+    again = noted != "" and os.sep not in noted
+    temporary = os.path.join(folder, noted if again else _temporary_name(name))
+    if not again:
+        _note(lock, temporary)
     if old is None:
         _make_folder(folder)
     try:
@@ -184,7 +186,7 @@ def replace(
         if over is not UNSEEN and look(target) != over:
             raise FileChangedError(target)
         os.replace(temporary, target)
-        _free[target] = os.path.basename(temporary)
+        _free[lock] = _from_folder_of(lock, temporary)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
@@ -251,9 +253,12 @@ def keep_notes(target: Target) -> None:
     So later holders need not look through the folder for what killed writers have left, though nothing is replaced.
     """
     lock = _held.get(target)
-    if lock is not None and lock.writable() and not _noted(lock):
+    if lock is not None and lock.writable() and _noted(lock) != _free.get(target):
         folder, name = os.path.split(target)
-        _note(target, os.path.join(folder, _temporary_name(name)))
+        temporary = _temporary_name(name)
+        _note(target, os.path.join(folder, temporary))
+        if _noted(lock) == temporary:
+            _free[target] = temporary
 
 
 def is_being_changed(target: Target) -> bool:
@@ -282,11 +287,11 @@ def turn(target: Target) -> int | None:
     return None if lock is None else os.fstat(lock.fileno()).st_mtime_ns
 
 
-def mark(target: Target) -> None:
-    """Let those who hold the lock later know that something is being changed; call it under the lock."""
+def mark(target: Target, turn: int | None) -> None:
+    """Let those who hold the lock later know that something is being changed; call it under the lock, in this turn."""
     lock = _held.get(target)
-    if lock is not None and os.utime in os.supports_fd:
-        now = max(time.time_ns(), os.fstat(lock.fileno()).st_mtime_ns + 1)
+    if lock is not None and turn is not None and os.utime in os.supports_fd:
+        now = max(time.time_ns(), turn + 1)
         with suppress(OSError):  # another user's lock file
             os.utime(lock.fileno(), ns=(now, now))
 
@@ -442,8 +447,12 @@ def _note(target: str, temporary: str) -> None:
         return
     noted = _noted(lock)
     if not noted or _is_temporary(noted, os.path.basename(target)):
-        name = temporary[len(os.path.dirname(target)) :].lstrip(os.sep)
-        os.pwrite(lock.fileno(), os.fsencode(name) + b"\0", 0)  # a longer one may have stood there
+        name = os.fsencode(_from_folder_of(target, temporary))
+        os.pwrite(lock.fileno(), name + b"\0", 0)  # a longer one may have stood there
+
+
+def _from_folder_of(target: str, path: str) -> str:
+    return path[len(os.path.dirname(target)) :].lstrip(os.sep)
 
 
 def _noted(lock: FileIO) -> str:

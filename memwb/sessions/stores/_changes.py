@@ -47,12 +47,14 @@ class Changes:
             self._take_back()
             turn = _files.turn(self._notes)
             self._all_known = self._all_known and turn is not None and turn == self._turn
-            _files.mark(self._notes)
+            _files.mark(self._notes, turn)
             for _ in range(_TRIES):
-                with suppress(_files.FileChangedError):
+                try:
                     result = action()
-                    self._turn = _files.turn(self._notes)
-                    return result
+                except _files.FileChangedError:
+                    continue
+                self._turn = _files.turn(self._notes)
+                return result
             raise OSError(f"{self._where}: another program, which takes no lock, keeps changing a file")
 
         if not self._swept:
@@ -65,13 +67,17 @@ class Changes:
             with suppress(PermissionError):  # who may not write reads what is there
                 _files.exclusively(self._notes, self._take_back)
 
-    def refuse_known(self, rows: Sequence[Row], but: str | None = None) -> None:
-        """Raise :class:`DuplicateEntryError` for the first id that is taken, in any file or any ``but`` one."""
-        ids = [row[0] for row in rows]
+    def refuse_known(self, rows: Sequence[Row], but: str | None = None) -> dict[Key, str]:
+        """Raise :class:`DuplicateEntryError` for the first id that is taken, in any file or any ``but`` one.
+
+        Returns:
+            The files of the rows' sessions, as far as they were looked at.
+        """
+        ids, found = [row[0] for row in rows], {}
         if self._all_known:  # unless a program that takes no lock has added to these very files
             for key in {(row[1], row[2]) for row in rows}:
-                if path := self._folder.find(key):
-                    self._folder.looked(path)
+                if path := self._folder.find(key, read=True):
+                    found[key] = path
         elif self._checked_ids or len(ids) > 1:
             for path in self._folder.files():
                 self._folder.looked(path)
@@ -85,6 +91,7 @@ class Changes:
             if path not in (None, but):
                 raise DuplicateEntryError(id, self._where)
         self._checked_ids = True  # the first time an id is sought in the bytes alone, which is faster
+        return found
 
     def path_for(self, key: Key, planned: Collection[str] = ()) -> str:
         """Return the file of a user's session, or the place for a new one, in a folder that is there.
@@ -106,10 +113,9 @@ class Changes:
             raise DamagedFileError(path, "", cause, prefix=f"{self._where}: ", advice="Move it to another place.")
         return path
 
-    def append(self, rows: Sequence[Row]) -> None:
-        """Add entries whose ids are not taken: all of them or none."""
+    def append(self, rows: Sequence[Row], keys: dict[Key, str]) -> None:
+        """Add entries whose ids are not taken: all of them or none; ``keys``: files that are known to be theirs."""
         by_file: dict[str, list[Row]] = {}
-        keys: dict[Key, str] = {}
         for row in rows:
             key = (row[1], row[2])
             path = keys.get(key) or keys.setdefault(key, self.path_for(key, by_file))

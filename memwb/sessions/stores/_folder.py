@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from io import FileIO
 from operator import attrgetter
 from pathlib import Path
@@ -86,17 +87,21 @@ class Folder:
             found.append((path, signature))
         return tuple(found)
 
-    def find(self, key: Key) -> str | None:
-        """Return the file of a user's session, or None: the one whose entries say so, else one without entries."""
+    def find(self, key: Key, *, read: bool = False) -> str | None:
+        """Return the file of a user's session, or None: the one whose entries say so, else one without entries.
+
+        Args:
+            key: Session and user.
+            read: Whether all of it is to be read, if it has changed.
+        """
         unclaimed = None
-        for session_name in names_of(key[0]):
-            for user_name in names_of(key[1]):
-                path = os.path.join(self.path, session_name, user_name + ENDING)
-                holder = self._holder(path)
-                if holder == key:
-                    return path
-                if holder == NO_KEY and unclaimed is None:
-                    unclaimed = path
+        for path in _places_of(self.path, key):
+            lines = self.looked(path) if read else None
+            holder = lines.key if lines else self._holder(path)
+            if holder == key:
+                return path
+            if holder == NO_KEY and unclaimed is None:
+                unclaimed = path
         return unclaimed
 
     def of_session(self, session_id: str) -> list[str]:
@@ -335,6 +340,13 @@ class Folder:
             return _files.look(path)
         except NotADirectoryError:  # a file is in the folder's place
             return None
+
+
+@lru_cache(1024)
+def _places_of(folder: str, key: Key) -> list[str]:
+    """Return the paths at which the file of a user's session may be, the one to try first in front."""
+    users = [name + ENDING for name in names_of(key[1])]
+    return [os.path.join(folder, session, user) for session in names_of(key[0]) for user in users]
 
 
 def _entry(path: str, data: bytes, begin: int, end: int) -> MemoryEntry:

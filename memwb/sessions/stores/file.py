@@ -114,8 +114,7 @@ class FileStore:
         row = row_of(entry, self._where)
 
         def add() -> None:
-            self._changes.refuse_known([row])
-            self._changes.append([row])
+            self._changes.append([row], self._changes.refuse_known([row]))
 
         self._changes.make(add)
 
@@ -131,8 +130,7 @@ class FileStore:
             rows = rows_of(entries, self._where)
 
         def add() -> None:
-            self._changes.refuse_known(rows)
-            self._changes.append(rows)
+            self._changes.append(rows, self._changes.refuse_known(rows))
 
         self._changes.make(add)
 
