@@ -77,7 +77,8 @@ class ExtractionPanel(Panel):
 
     def close(self) -> None:
         """Close the widget and everything that it made, and cut off what still runs."""
-        self._drawing.cancel()
+        if not self._closed:  # ipywidgets closes one whose __init__ failed, too
+            self._drawing.cancel()
         super().close()
 
     # -- in a cell ----------------------------------------------------------------------------------------------

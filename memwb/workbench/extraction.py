@@ -15,10 +15,11 @@ from ..memory.extraction.filter import Numbered, filtered
 from ..memory.messages import copied
 from ..testing import ReplayStep
 from . import demo
+from .closing import while_open
 from .comparison import PromptComparison, compare_prompts
 from .facts import Fact, FactState, checked_text
 from .refresh import Action, Refresher
-from .replaying import ExtractionSettings, Replay, checked, extracting, open_replay
+from .replaying import ExtractionSettings, Replay, checked, checked_model, extracting, open_replay
 from .source import read_messages
 from .told import told
 
@@ -51,7 +52,7 @@ class ExtractionState:
     def __init__(self, bench: WorkbenchState, messages: Any = None, model: Any = None, **settings: Any) -> None:
         self.bench = bench
         self._own_messages = None if messages is None else read_messages(messages)
-        self._own_model, self._demo = model, demo.DemoModel()
+        self._own_model, self._demo = checked_model(model), demo.DemoModel()
         self.settings = ExtractionSettings(**checked(settings))
         self.replay: Replay | None = None
         self.comparison: PromptComparison | None = None
@@ -179,6 +180,7 @@ class ExtractionState:
 
     # -- going on -----------------------------------------------------------------------------------------------
 
+    @while_open
     async def step(self) -> ReplayStep | None:
         """Let the next message join, and wait for the saves that this begins; None when there is none left.
 
@@ -186,6 +188,7 @@ class ExtractionState:
         """
         return await self._alone("step", self._step)
 
+    @while_open
     async def run(self) -> list[ReplayStep]:
         """Go on to the end, or to where facts wait for a decision, and return the steps taken."""
 
@@ -197,6 +200,7 @@ class ExtractionState:
 
         return await self._alone("run", steps)
 
+    @while_open
     async def flush(self) -> list[ExtractionStatus]:
         """Save what is left, as the end of a program must, and return how far each store has come.
 
@@ -209,15 +213,18 @@ class ExtractionState:
 
         return await self._alone("flush", flush)
 
+    @while_open
     async def retry_unreadable(self) -> None:
         """Ask again about the messages whose answer could not be read; the answer may wait for a decision again."""
         await self._alone("retry", lambda: self._begin(lambda manager: manager.retry_unreadable()))
 
+    @while_open
     async def restart(self) -> None:
         """Begin the conversation anew; copies are made anew, what reached the stores themselves stays there."""
         self._drop()
         self._changed()
 
+    @while_open
     async def set(self, **changes: Any) -> None:
         """Change settings, and begin the conversation anew.
 
@@ -232,6 +239,7 @@ class ExtractionState:
 
     # -- deciding -----------------------------------------------------------------------------------------------
 
+    @while_open
     async def accept(self, fact: Fact | str | None = None, content: str | None = None) -> list[Fact]:
         """Have a proposed fact written, with another text where one is given; one whose write failed is tried again.
 
@@ -256,6 +264,7 @@ class ExtractionState:
                 replay.edit(each, content)
         return await self._decided(replay, facts, "accepted")
 
+    @while_open
     async def reject(self, fact: Fact | str | None = None) -> list[Fact]:
         """Have a proposed fact not written, or one whose write failed not tried again; see :meth:`accept`."""
         replay = await self._opened()
@@ -267,11 +276,13 @@ class ExtractionState:
         await self._quiet()
         return facts
 
+    @while_open
     async def edit(self, fact: Fact | str, content: str) -> None:
         """Change the text of a proposed fact, or of one whose write failed. See :meth:`accept`."""
         replay = await self._opened()
         replay.edit(replay.desk.find(fact)[0], content)
 
+    @while_open
     async def compare(self, prompt_a: str = "", prompt_b: str = "") -> PromptComparison:
         """Return what two prompts make of the whole conversation, as the filter leaves it; nothing is written.
 
@@ -365,7 +376,8 @@ class ExtractionState:
                 return await task
             except asyncio.CancelledError:
                 if self._task is not task:
-                    raise StaleTraceError("The extraction was started over meanwhile.") from None
+                    what = "The panel was closed" if self._refresher.closed else "The extraction was started over"
+                    raise StaleTraceError(f"{what} meanwhile.") from None
                 raise
             finally:
                 self.busy = ""

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._text import shortened
 from ..bridge import strands
 from ..errors import ConfigError, nearest
 from ..memory import (
@@ -94,7 +95,7 @@ def _checked(name: str, value: Any) -> Any:
     if name == "write_to":
         return _one_of("write_to", value, WRITE_TO)
     if name == "review":
-        return bool(value)
+        return _one_of("review", value, (True, False)) is True
     if name == "system_prompt" and value is not None:
         if not isinstance(value, str):
             raise ConfigError(f"Extraction: system_prompt must be a text, not {value!r:.80}.", key=name, value=value)
@@ -102,15 +103,33 @@ def _checked(name: str, value: Any) -> Any:
     return value
 
 
-def _one_of(name: str, value: Any, known: Sequence[str]) -> Any:
-    if value not in known:
+def _one_of(name: str, value: Any, known: Sequence[Any]) -> Any:
+    if not any(value is each or (isinstance(value, str) and value == each) for each in known):
+        names = tuple(map(str, known))
         raise ConfigError(
-            f"Extraction: {name} {value!r} is none of {', '.join(known)}.{nearest(value, known)}",
+            f"Extraction: {name} {shortened(repr(value), 80)} is none of {', '.join(names)}.{nearest(value, names)}",
             key=name,
             value=value,
-            allowed=known,
+            allowed=names,
         )
     return value
+
+
+def checked_model(model: Any) -> Any:
+    """Return a model that a panel is given, or None for the default one.
+
+    Raises:
+        ConfigError: It cannot be asked for facts.
+    """
+    if model is None or callable(getattr(model, "complete", None)):
+        return model
+    sdk = " A model of the Strands SDK becomes one by memwb.bridge.strands.model(model)."
+    raise ConfigError(
+        f"Extraction: model must have 'async complete(system, messages)', not be {shortened(repr(model), 80)}; None is "
+        f"the agent's model, or a rule that needs no key.{sdk if callable(getattr(model, 'stream', None)) else ''}",
+        key="model",
+        value=model,
+    )
 
 
 @dataclass

@@ -16,6 +16,7 @@ from ..errors import ConfigError, SummaryError, nearest
 from ..sessions import ContextMessage, Memory, MemoryEntry, SessionInfo, SummaryPreview
 from ..sessions.messages import context_message
 from ..sessions.swap import is_undoable
+from .closing import while_open
 from .refresh import Action, Refresher
 from .session_rows import SessionRows
 from .told import told
@@ -156,6 +157,7 @@ class SessionsState:
 
     # -- changing -----------------------------------------------------------------------------------------------
 
+    @while_open
     async def read(self, session_id: str, user_id: str | None = None) -> list[MemoryEntry]:
         """Show a session and return its entries.
 
@@ -192,6 +194,7 @@ class SessionsState:
             self.where, self.role, self.page = "", "", -1
         self.changed()
 
+    @while_open
     async def filter(self, **changes: Any) -> list[MemoryEntry]:
         """Change ``where``, ``role`` or ``page`` of the session that is shown, and return the entries on the page.
 
@@ -219,6 +222,7 @@ class SessionsState:
         self._done()
         return self.shown
 
+    @while_open
     async def set(self, **changes: Any) -> None:
         """Change ``max_messages``, ``pin_count`` or ``recent_count``; a summary that was previewed is dropped.
 
@@ -236,6 +240,7 @@ class SessionsState:
         self.changed()
         await self.settled()
 
+    @while_open
     async def plan_summary(self) -> SummaryPreview:
         """Return what a summary would pin, replace and keep, and the prompt; no model is asked.
 
@@ -244,6 +249,7 @@ class SessionsState:
         """
         return await self._previewed(ask_model=False)
 
+    @while_open
     async def preview_summary(self) -> SummaryPreview:
         """Ask the model for a summary of the session that is shown; nothing in the store is changed.
 
@@ -252,6 +258,7 @@ class SessionsState:
         """
         return await self._previewed(ask_model=True)
 
+    @while_open
     async def write_summary(self, text: str) -> SummaryPreview:
         """Put a summary of one's own in the place of the model's answer.
 
@@ -265,6 +272,7 @@ class SessionsState:
         self._done()
         return self.preview
 
+    @while_open
     async def apply(self) -> MemoryEntry:
         """Put the summary that was previewed in the place of what it replaces, and return its entry.
 
@@ -279,6 +287,7 @@ class SessionsState:
         await self.settled()
         return written
 
+    @while_open
     async def undo(self) -> list[MemoryEntry]:
         """Take back the summary of the session that is shown, and return the entries that came back.
 
@@ -295,6 +304,7 @@ class SessionsState:
         """Return the session that is shown as a conversation, for a workbench or a replay."""
         return await conversations.from_session(self.memory.store, *self._shown_key())
 
+    @while_open
     async def to_workbench(self) -> None:
         """Make the session that is shown the conversation of the workbench.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._text import counted, estimate_tokens, shortened
 from ..errors import StaleTraceError
 from ..memory.messages import is_user_turn, text
+from .closing import while_open
 from .refresh import Action, Refresher
 from .told import told
 
@@ -263,6 +264,7 @@ class TimelineState:
             raise StaleTraceError(f"There is no timeline for these settings, the refresh failed: {self.failure}")
         return self._timeline
 
+    @while_open
     async def show(self, call: int) -> InjectionTrace:
         """Open a call in the workbench and return its trace.
 

@@ -13,6 +13,7 @@ from ..errors import ConfigError, nearest
 from ..memory import InjectionTrace, MemoryManager
 from ..memory.tools import MemoryTool, in_scope
 from ..memory.types import has_method
+from .closing import while_open
 from .refresh import Action, Refresher
 from .searching import Comparison, compared, is_test_store
 from .told import told
@@ -146,6 +147,7 @@ class ToolsState:
         self.chosen, self.call, self.dry, self.comparison = name, None, (), None
         self._publish()
 
+    @while_open
     async def run(self, name: str, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> ToolCall:
         """Call a tool as a model would, and keep what it returns; ``add_memory`` really writes.
 
@@ -166,6 +168,7 @@ class ToolsState:
         self._publish()
         return self.call
 
+    @while_open
     async def dry_run(self, entries: Sequence[str], stores: Sequence[str] | None = None) -> tuple[DryWrite, ...]:
         """Say for each text and each store that would be written to what the store would do; nothing is written.
 
@@ -199,6 +202,7 @@ class ToolsState:
         names = in_scope(tool.name, list(tool.stores), stores)
         return [store for store in self.bench.source.stores if store.name in names]
 
+    @while_open
     async def compare(self, text: str) -> Comparison:
         """Ask for one text in both ways: by ``search_memory``, and by an injection for a user who says it.
 

@@ -9,6 +9,8 @@ import pytest
 from ipywidgets.widgets import widget as all_widgets
 
 from memwb import TestMemoryStore, Workbench
+from memwb.errors import ConfigError, StaleTraceError
+from memwb.sessions import InMemoryStore, MemoryEntry
 from memwb.widgets.panes.timeline import timeline_pane
 from memwb.widgets.panes.tools import tool_result, tool_spec, tool_tabs
 from tests.widgets.reading import button, read, walk
@@ -209,3 +211,55 @@ async def test_b67_opening_and_closing_the_panels_leaves_no_widget(bench):
 
     assert len(all_widgets._instances) == before
     assert len(wb.state._subscribers) == 1
+
+
+# -- a closed panel -------------------------------------------------------------------------------------------------
+
+
+async def test_a_closed_panel_refuses_every_action_and_writes_nothing(bench):
+    store = TestMemoryStore.from_records(ABOUT_ME, name="profile")
+    wb = bench(store)
+    sessions = InMemoryStore()
+    await sessions.add(sessions_entry("s1"))
+    extraction, tools, timeline = wb.extraction(write_to="stores", review=False), wb.tools(), wb.timeline()
+    reader = wb.sessions(sessions)
+    for panel in (extraction, tools, timeline, reader):
+        panel.close()
+    refused = [
+        extraction.step,
+        extraction.run,
+        extraction.flush,
+        extraction.retry_unreadable,
+        extraction.restart,
+        lambda: extraction.set(every=2),
+        extraction.accept,
+        extraction.reject,
+        lambda: extraction.edit("f1", "x"),
+        extraction.compare,
+        lambda: tools.run("add_memory", entries=["x"]),
+        lambda: tools.dry_run(["x"]),
+        lambda: tools.compare("x"),
+        lambda: timeline.show(1),
+        lambda: reader.read("s1"),
+        lambda: reader.filter(where="x"),
+        lambda: reader.set(max_messages=9),
+        reader.preview,
+        lambda: reader.write_summary("x"),
+        reader.apply,
+        reader.undo,
+    ]
+    for action in refused:
+        with pytest.raises(StaleTraceError, match=r"^This panel is closed, so that \w+\(\) did nothing"):
+            await action()
+    assert await store.count() == len(ABOUT_ME)
+
+
+def sessions_entry(session_id):
+    return MemoryEntry(session_id=session_id, user_id="u", role="user", content="Hello.")
+
+
+async def test_a_panel_with_a_wrong_setting_prints_no_traceback_beside_its_error(bench):
+    for setting in ({"every": 0}, {"write_to": "disk"}, {"zorg": 1}, {"model": 5}, {"review": "no"}):
+        with pytest.raises(ConfigError):
+            bench().extraction(**setting)
+        gc.collect()  # an error in __del__ would be a warning, and warnings are errors here
