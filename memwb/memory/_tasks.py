@@ -29,6 +29,15 @@ def give_up(task: asyncio.Task[Any]) -> None:
         task.cancel()
 
 
+def runs_elsewhere(task: asyncio.Task[Any] | None) -> bool:
+    """Whether the loop of another thread is at work on a task."""
+    import asyncio
+
+    if task is None or task.done():
+        return False
+    return task.get_loop().is_running() and task.get_loop() is not asyncio.get_running_loop()
+
+
 def a_loop_runs() -> bool:
     """Whether a task can begin here: whether an event loop runs in this thread."""
     import asyncio
@@ -46,4 +55,4 @@ def cuts_off(error: BaseException, task: asyncio.Task[Any]) -> bool:
 
     if isinstance(error, asyncio.CancelledError):
         return task.cancelling() > 0
-    return not isinstance(error, Exception)
+    return isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)

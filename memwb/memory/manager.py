@@ -327,7 +327,7 @@ class MemoryManager:
     def accept_write(self, content: str, stores: list[str]) -> None:
         """Take over a write that was answered with "accepted": it is made in the background, at the latest by flush.
 
-        A write whose event loop ends before it was made stays accepted, and the next flush makes it.
+        A write that fails, or whose event loop ends before it was made, stays accepted, and the next flush makes it.
         """
         self._accepted.accept(content, stores)
 
@@ -335,17 +335,34 @@ class MemoryManager:
         """Save what is left: the messages of all agents, and the writes that were accepted and are still open.
 
         Waits for the saves under way too, and for those that begin meanwhile. Tries every store, whatever has failed
-        before. Never raises: failures are logged, and what failed is tried again later. A store or a model that never
-        answers holds it up; ``asyncio.wait_for(manager.flush(), 30)`` leaves the saves under way.
+        before, once. Failures never raise: they are logged, and what failed is tried again by the next flush, where a
+        store lacks it. A store or a model that never answers holds it up; ``asyncio.wait_for(manager.flush(), 30)``
+        leaves the saves under way.
+
+        Raises:
+            MemwbError: Called inside a save, by its review, extractor or store: it would wait for itself.
         """
-        extraction = self._extraction
+        await self._drain(None)
+
+    async def flush_agent(self, agent: Any) -> None:
+        """Save what is left of one agent, at the end of its loop: :meth:`flush` without the others.
+
+        What another agent has under way, in its invocation or in its saves, is left alone and not waited for; so are
+        accepted writes that another loop is making.
+        """
+        await self._drain(agent)
+
+    async def _drain(self, agent: Any) -> None:
+        """Save what one agent owes, or all of them for None."""
+        extraction, accepted, here = self._extraction, self._accepted, agent is not None
+        failures = accepted.failures
         if extraction is None:
-            await self._accepted.flush()
+            await accepted.flush(failures, here)
             return
-        coordinators = extraction.begin_flush()
-        while self._accepted.waiting or extraction.busy:
-            await self._accepted.flush()
-            await extraction.idle()
+        coordinators = extraction.begin_flush(agent)
+        while accepted.waiting(failures, here) or extraction.busy(agent):
+            await accepted.flush(failures, here)
+            await extraction.idle(agent)
         extraction.end_flush(coordinators)
 
     def _attachments(self, stores: list[tuple[Any, Extraction]]) -> Attachments:

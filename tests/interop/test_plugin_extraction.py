@@ -169,6 +169,65 @@ def test_one_manager_saves_for_all_of_its_agents() -> None:
     assert sorted(sink.numbers) == [0, 0, 1, 1]
 
 
+def of_two_agents(answers: Any) -> tuple[Any, list[Any], Any]:
+    """Return the manager of two agents, the agents, and its store; ``answers`` are the second one's."""
+    store = TestMemoryStore(name="notes", persist=False, extraction={"trigger": InvocationTrigger()})
+    memory = plugin(MemoryManager([store]))
+    models = [scripted(lambda asked: "[]" if "JSON" in str(asked.system) else "Hello."), scripted(answers)]
+    made = [Agent(model=model, plugins=[memory], callback_handler=None) for model in models]
+    return memory.manager, made, store
+
+
+def test_a_call_does_not_wait_for_the_saves_of_another_agent() -> None:
+    asked_for, goes_on = threading.Event(), threading.Event()
+
+    def answers(asked: Any) -> Any:
+        if "JSON" not in str(asked.system):
+            return "Noted."
+        asked_for.set()
+        goes_on.wait(20)
+        return GREEN
+
+    manager, (quick, slow), store = of_two_agents(answers)
+    thread = threading.Thread(target=slow, args=("I like green tea.",))
+    thread.start()
+    try:
+        assert asked_for.wait(10)
+        quick("Hi")  # would never return: the other save waits for what follows
+        assert [status.pending for status in manager.extraction_status()] == [(), (0, 1)]
+    finally:
+        goes_on.set()
+        thread.join()
+    assert asyncio.run(store.count()) == 1
+
+
+def test_the_end_of_a_call_leaves_the_open_invocation_of_another_agent_alone() -> None:
+    answering, goes_on = threading.Event(), threading.Event()
+    extracted: list[str] = []
+
+    def answers(asked: Any) -> Any:
+        if "JSON" in str(asked.system):
+            extracted.append(str(asked.messages))
+            return GREEN
+        answering.set()
+        goes_on.wait(20)
+        return "Green, then."
+
+    _, (quick, slow), store = of_two_agents(answers)
+    thread = threading.Thread(target=slow, args=("Which tea?",))
+    thread.start()
+    try:
+        assert answering.wait(10)
+        quick("Hi")
+        assert extracted == []
+    finally:
+        goes_on.set()
+        thread.join()
+    [transcript] = extracted
+    assert "user: Which tea?\\nassistant: Green, then." in transcript
+    assert asyncio.run(store.count()) == 1
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_whatever_fails_and_however_it_is_called_every_message_is_saved_at_the_end(seed: int) -> None:
     rng = random.Random(f"saves {seed}")

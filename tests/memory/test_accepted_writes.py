@@ -14,10 +14,11 @@ import pytest
 import memwb.bridge
 import memwb.memory
 from memwb.memory import MemoryManager
+from memwb.testing import FaultyStore
 from tests.memory.stores import AddStore
 
 
-def fire_and_forget(store: AddStore) -> tuple[MemoryManager, Any]:
+def fire_and_forget(store: Any) -> tuple[MemoryManager, Any]:
     manager = MemoryManager([store], add_tool_config={"wait_for_writes": False}, search_tool_config=False)
     return manager, manager.tools[0]
 
@@ -54,13 +55,44 @@ async def test_accepted_writes_run_at_the_same_time() -> None:
     assert len(store.writes) == 20
 
 
-async def test_a_write_that_fails_is_logged_and_flush_does_not_raise(caplog: Any) -> None:
-    manager, add = fire_and_forget(AddStore("home", refuses=["tea"]))
+async def test_b03_a_write_that_fails_is_logged_and_tried_once_by_each_flush_until_it_is_made(caplog: Any) -> None:
+    store = AddStore("home")
+    failing = FaultyStore(store, add=["fail"] * 3)
+    manager, add = fire_and_forget(failing)
     with caplog.at_level(logging.WARNING, "memwb.memory"):
         await add({"entries": ["tea"]})
+        await asyncio.sleep(0.05)
+    told = "an accepted memory could not be stored, the next flush tries again: MemoryManager: writing to home failed"
+    assert told in caplog.text
+    for tries in (2, 3):
         await manager.flush()
-    assert "an accepted memory could not be stored: MemoryManager: writing to home failed" in caplog.text
-    await manager.flush()  # it is given up, not tried for ever
+        assert (len(failing.calls), store.writes) == (tries, [])
+    for _ in range(2):
+        await manager.flush()
+        assert (len(failing.calls), store.writes) == (4, [("tea", None)])
+
+
+async def test_b03_a_store_that_has_taken_an_accepted_write_is_not_given_it_again() -> None:
+    home, work = AddStore("home"), AddStore("work")
+    manager = MemoryManager(
+        [FaultyStore(home, add=["ok", "fail"]), FaultyStore(work, add=["fail", "fail", "ok"])],
+        add_tool_config={"wait_for_writes": False},
+        search_tool_config=False,
+    )
+    await manager.tools[0]({"entries": ["tea"]})
+    for written in ([], [("tea", None)]):
+        await asyncio.sleep(0.01)
+        await manager.flush()
+        assert (home.writes, work.writes) == ([("tea", None)], written)
+
+
+async def test_b03_flushes_at_the_same_time_try_a_failed_write_once() -> None:
+    failing = FaultyStore(AddStore("home"), add="fail")
+    manager, add = fire_and_forget(failing)
+    await add({"entries": ["tea"]})
+    await asyncio.sleep(0.05)
+    await asyncio.gather(*(manager.flush() for _ in range(5)))
+    assert len(failing.calls) == 2
 
 
 def test_b03_an_accepted_write_survives_the_end_of_its_loop() -> None:

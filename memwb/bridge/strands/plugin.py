@@ -41,10 +41,17 @@ class StrandsPlugin:
         """Give an agent the memory: its stores, its extraction, its injection. The SDK calls this."""
         from strands.hooks.events import AfterInvocationEvent
 
-        await self.manager.init_agent(Host(agent))
+        host = Host(agent)
+        await self.manager.init_agent(host)
         if self.manager.injection is not None:
             add_middleware(agent, model_stage().Input, self._inject)
-        agent.add_hook(self._drain, AfterInvocationEvent, order=_LAST)
+
+        async def drain(event: Any) -> None:
+            """Save what the agent owes before the loop of a synchronous call ends: no agent flushes a plugin."""
+            if loop_ends_with_the_call():
+                await self.manager.flush_agent(host)
+
+        agent.add_hook(drain, AfterInvocationEvent, order=_LAST)
 
     def trace(self, agent: Any) -> InjectionTrace | None:
         """Return the trace of the agent's latest model call; None before the first one, and with injection off."""
@@ -65,11 +72,6 @@ class StrandsPlugin:
             changes["dynamic_trailing_blocks"] = context.dynamic_trailing_blocks + 1
         return replace(context, **changes)
 
-    async def _drain(self, event: Any) -> None:
-        """Save what is left before the loop of a synchronous call ends: no agent flushes a plugin."""
-        if loop_ends_with_the_call():
-            await self.manager.flush()
-
 
 def _ends_with_the_block(trace: InjectionTrace, before: Any) -> bool:
     """Whether the block is the very last thing that the model gets, where a provider may leave it out of its cache."""
@@ -85,7 +87,8 @@ def plugin(manager: MemoryManager) -> StrandsPlugin:
 
     Each model call gets exactly what ``manager.trace_injection`` shows for it, the block where the manager's
     ``placement`` says; the agent's own history stays as it is. The tools are the manager's. A synchronous call
-    (``agent("...")``) saves everything before it returns. On a loop of your own, saves run in the background, as with
-    the SDK's manager, and ``await manager.flush()`` waits for them: call it before the loop ends.
+    (``agent("...")``) saves all that is the agent's own before it returns, and leaves other agents alone. On a loop of
+    your own, saves run in the background, as with the SDK's manager, and ``await manager.flush()`` waits for them: call
+    it before the loop ends.
     """
     return StrandsPlugin(manager)

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...errors import MemwbError
 from ..types import Message
 from .batches import ExtractionStatus
 from .coordinator import Coordinator, check_takes_hooks
@@ -70,9 +71,13 @@ class Attachments:
         """Return how far each store has come with each agent's messages."""
         return [status for coordinator in self._coordinators() for status in coordinator.status()]
 
-    def begin_flush(self) -> list[Coordinator]:
-        """Ask for a save of everything that is left of all agents; return whom it was asked of."""
-        coordinators = self._coordinators()
+    def begin_flush(self, agent: Any = None) -> list[Coordinator]:
+        """Ask for a save of everything that is left of all agents, or of one; return whom it was asked of.
+
+        Raises:
+            MemwbError: Called inside one of the saves.
+        """
+        coordinators = self._waited_for("flush", agent)
         for coordinator in coordinators:
             coordinator.begin_flush()
         return coordinators
@@ -82,14 +87,17 @@ class Attachments:
         for coordinator in coordinators:
             coordinator.end_flush()
 
-    @property
-    def busy(self) -> bool:
-        """Whether a save is under way."""
-        return any(coordinator.busy for coordinator in self._coordinators())
+    def busy(self, agent: Any = None) -> bool:
+        """Whether a save is under way, of any agent or of one."""
+        return any(coordinator.busy for coordinator in self._coordinators(agent))
 
-    async def idle(self) -> None:
-        """Wait for the saves that are under way, and for those that begin meanwhile."""
-        for coordinator in self._coordinators():
+    async def idle(self, agent: Any = None) -> None:
+        """Wait for the saves that are under way, of all agents or of one, and for those that begin meanwhile.
+
+        Raises:
+            MemwbError: Called inside one of the saves.
+        """
+        for coordinator in self._waited_for("wait_for_saves", agent):
             await coordinator.idle()
 
     def cut_off(self) -> None:
@@ -98,15 +106,19 @@ class Attachments:
             coordinator.cut_off()
 
     async def retry_unreadable(self) -> int:
-        """Extract the messages of unreadable answers again; return how many answers are still unreadable."""
-        for coordinator in self._coordinators():
+        """Extract the messages of unreadable answers again; return how many answers are still unreadable.
+
+        Raises:
+            MemwbError: Called inside a save.
+        """
+        for coordinator in self._waited_for("retry_unreadable"):
             coordinator.begin_retry()
         await self.idle()
         return len(self._log.unreadable)
 
     async def retry_unwritten(self) -> None:
         """Try the facts again that are known and not written."""
-        for coordinator in self._coordinators():
+        for coordinator in self._waited_for("retry_unwritten"):
             coordinator.begin_unwritten()
         await self.idle()
 
@@ -114,9 +126,18 @@ class Attachments:
         """Change a fact whose write failed; return whether there was one."""
         return any(coordinator.change_unwritten(store, content, to) for coordinator in self._coordinators())
 
-    def _coordinators(self) -> list[Coordinator]:
+    def _coordinators(self, agent: Any = None) -> list[Coordinator]:
         with self._lock:
-            return self._living()
+            return [one for one in self._living() if agent is None or one.serves(agent)]
+
+    def _waited_for(self, call: str, agent: Any = None) -> list[Coordinator]:
+        coordinators = self._coordinators(agent)
+        if any(coordinator.called_by_itself for coordinator in coordinators):
+            raise MemwbError(
+                f"MemoryManager: {call}() was called inside a save, by its review, its extractor or its store: the "
+                "save would wait for itself. Return first, and call it afterwards."
+            )
+        return coordinators
 
     def _living(self) -> list[Coordinator]:
         living = [found for reference in self._all.valuerefs() if (found := reference()) is not None]

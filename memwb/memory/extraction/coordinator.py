@@ -12,6 +12,7 @@ import logging
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextvars import ContextVar
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -43,6 +44,9 @@ from .triggers import HOOK_ORDER
 from .types import ExtractionResult, ExtractionTriggerContext
 
 _log = logging.getLogger("memwb.memory")
+
+_SAVE: ContextVar[Request | None] = ContextVar("memwb_save", default=None)
+"""The save that the running code is part of: what reviews, extracts or writes must not wait for its own save."""
 
 
 class Coordinator:
@@ -106,6 +110,12 @@ class Coordinator:
     def busy(self) -> bool:
         """Whether a save is under way."""
         return any(line.queue for line in self._lines.values())
+
+    @property
+    def called_by_itself(self) -> bool:
+        """Whether the caller is a part of one of its saves, such as a review, so that waiting for them has no end."""
+        save = _SAVE.get()
+        return save is not None and any(save in line.queue for line in self._lines.values())
 
     def status(self) -> list[ExtractionStatus]:
         """Return how far each store has come, in store order."""
@@ -171,7 +181,11 @@ class Coordinator:
 
     def _tell(self, kind: type[Event], *fields: Any, **named: Any) -> Event:
         event = kind(*fields, **named, agent=self.number, turn=self._turn)
-        self._log.append(event)
+        outside = _SAVE.set(None)  # a listener is no part of the save: it may start what waits for it
+        try:
+            self._log.append(event)
+        finally:
+            _SAVE.reset(outside)
         return event
 
     # What a caller asks for
@@ -233,9 +247,11 @@ class Coordinator:
         request = Request(work)
         with self._lock:
             request.task = asyncio.get_running_loop().create_task(self._run(line, request))
+            request.task.add_done_callback(_heard)
             line.queue.append(request)
 
     async def _run(self, line: Line, request: Request) -> None:
+        _SAVE.set(request)
         try:
             while (before := self._before(line, request)) is not None:
                 await self._ended(line, before)
@@ -390,6 +406,12 @@ def check_takes_hooks(agent: Any, stores: Iterable[str]) -> None:
             key="agent",
             value=agent,
         )
+
+
+def _heard(task: Any) -> None:
+    """Take note of what ended a save: the log has told of it, and the event loop need not."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _referring(agent: Any) -> Callable[[], Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memwb.errors import ConfigError
+from memwb.errors import ConfigError, MemwbError
 from memwb.memory import (
     Buffered,
     ExtractionConfig,
@@ -462,6 +462,25 @@ class TestFacts:
         assert home.writes == [("likes tea", None)]
         assert host.messages[0] == user("tea")
 
+    @pytest.mark.parametrize("error", [BaseException("odd"), GeneratorExit()])
+    async def test_an_odd_exception_of_a_model_is_a_failed_save_and_nothing_else(self, error: Any) -> None:
+        class Odd:
+            async def complete(self, system: str, messages: list[Any]) -> str:
+                raise error
+
+        unheard: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
+        home = facts("home", extractor=ModelExtractor(Odd()))
+        manager, host = await attached(home)
+        host.turn("tea")
+        await manager.wait_for_saves()
+        [failed] = manager.extraction_log.of(Failed)
+        gc.collect()
+        assert (type(failed.error), failed.cancelled, unheard) == (type(error), type(error) is GeneratorExit, [])
+        manager.extraction["home"].extractor = ModelExtractor(ScriptedModel([[{"content": "tea"}]]))
+        await manager.flush()
+        assert home.writes == [("tea", None)]
+
     async def test_a_store_that_raises_cancelled_error_has_failed_and_nothing_is_cancelled(self) -> None:
         inbox = Inbox(faults=[asyncio.CancelledError()])
         manager, host = await attached(inbox)
@@ -510,6 +529,58 @@ class TestReview:
             "TypeError",
         ]
         assert (len(model.asked), len(set(map(id, seen)))) == (1, 1)
+
+    @pytest.mark.parametrize("call", ["flush", "wait_for_saves", "retry_unreadable", "retry_unwritten"])
+    async def test_a_review_that_would_wait_for_its_own_save_is_told_so(self, call: str) -> None:
+        home = facts("home")
+        manager, host = await attached(home)
+
+        async def review(proposed: Proposed) -> Any:
+            await asyncio.wait_for(getattr(manager, call)(), 5)
+            return proposed.facts
+
+        manager.review = review
+        host.turn("tea")
+        await asyncio.wait_for(manager.flush(), 10)
+        errors = [event.error for event in manager.extraction_log.of(Failed)]
+        assert {type(error) for error in errors} == {MemwbError}
+        assert str(errors[0]).startswith(f"MemoryManager: {call}() was called inside a save, by its review,")
+        manager.review = None
+        await manager.flush()
+        assert home.writes == [("tea", None)]
+
+    async def test_a_review_may_save_what_another_agent_owes(self) -> None:
+        home = facts("home")
+        manager, host = await attached(home)
+        other = Host()
+        await manager.init_agent(other)
+        other.add(user("milk"))
+
+        async def review(proposed: Proposed) -> Any:
+            if proposed.agent == 1:
+                await manager.flush_agent(other)
+            return proposed.facts
+
+        manager.review = review
+        host.add(user("tea"))
+        await asyncio.wait_for(manager.flush_agent(host), 5)
+        assert home.writes == [("milk", None), ("tea", None)]
+
+    async def test_a_listener_may_start_a_flush_while_a_save_is_under_way(self) -> None:
+        home = facts("home", refuses=["tea"])
+        manager, host = await attached(home)
+        flushes: list[asyncio.Task[None]] = []
+
+        def again(event: Any) -> None:
+            if isinstance(event, Failed) and not flushes:
+                home.refuses = []
+                flushes.append(asyncio.ensure_future(manager.flush()))
+
+        manager.extraction_log.subscribe(again)
+        host.turn("tea")
+        await manager.wait_for_saves()
+        await asyncio.wait_for(flushes[0], 5)
+        assert home.writes == [("tea", None)]
 
     async def test_what_was_reviewed_is_not_reviewed_again_when_a_write_fails(self) -> None:
         home = facts("home", refuses=["tea"])

@@ -10,8 +10,8 @@ from typing import Any
 
 from memwb.memory import Failed, MemoryManager, ModelExtractor, Saved
 from memwb.stores import TestMemoryStore
-from memwb.testing import ScriptedModel
-from tests.memory.extraction.host import Host, Inbox, attached, facts, settle
+from memwb.testing import FaultyModel, ScriptedModel
+from tests.memory.extraction.host import Host, Inbox, attached, fact_of_each_line, facts, settle
 from tests.memory.stores import AddStore, user
 
 
@@ -168,6 +168,56 @@ def test_agents_may_be_attached_in_one_thread_while_another_flushes() -> None:
     assert {len(host.hooks) for host in hosts} == {3}
 
 
+async def test_what_one_agent_owes_is_saved_without_waiting_for_another_or_splitting_its_turn() -> None:
+    model = FaultyModel(ScriptedModel(fact_of_each_line), ["ok", "hang"])
+    home = facts("home", extractor=ModelExtractor(model))
+    manager = MemoryManager([home])
+    mine, open_turn, hanging = Host(), Host(), Host()
+    for host in (mine, open_turn, hanging):
+        await manager.init_agent(host)
+    mine.turn("tea")
+    await settle()
+    hanging.turn("bread")
+    await settle()
+    open_turn.add(user("milk"))
+    mine.add(user("jam"))
+    await asyncio.wait_for(manager.flush_agent(mine), 5)
+    assert home.writes == [("tea", None), ("jam", None)]
+    assert [(status.pending, status.saving) for status in manager.extraction_status()] == [
+        ((), ()),
+        ((0,), ()),
+        ((0, 1), (0, 1)),
+    ]
+    manager.cut_off_saves()
+    await manager.flush()
+    assert sorted(content for content, _ in home.writes) == ["bread", "jam", "milk", "tea"]
+
+
+def test_accepted_writes_of_a_running_loop_are_left_alone_by_the_end_of_another_agents_call() -> None:
+    home = AddStore("home", seconds=0.3)
+    manager = MemoryManager([home], add_tool_config={"wait_for_writes": False}, search_tool_config=False)
+    begun = threading.Event()
+
+    async def other() -> None:
+        manager.accept_write("slow", ["home"])
+        await asyncio.sleep(0)
+        begun.set()
+        await manager.flush()
+
+    async def mine() -> list[Any]:
+        manager.accept_write("mine", ["home"])
+        home.seconds = 0
+        await manager.flush_agent(Host())
+        return list(home.writes)
+
+    thread = threading.Thread(target=lambda: asyncio.run(other()))
+    thread.start()
+    assert begun.wait(5)
+    assert asyncio.run(mine()) == [("mine", None)]
+    thread.join()
+    assert home.writes == [("mine", None), ("slow", None)]
+
+
 def test_b25_saves_that_wait_for_each_other_work_on_one_loop_after_another() -> None:
     home = facts("home", seconds=0.01)
     manager, host = asyncio.run(attached(home))
@@ -242,6 +292,18 @@ async def test_b03_flush_waits_for_accepted_writes_and_saves_that_begin_because_
     await manager.flush()
     assert (len(inbox.batches), len(home.writes)) == (3, 2)
     assert [status.pending for status in manager.extraction_status()] == [()]
+
+
+async def test_b03_an_accepted_write_that_fails_does_not_hold_up_a_flush_beside_extraction() -> None:
+    inbox, home = Inbox(), AddStore("home", refuses=["tea"])
+    manager, host = await attached(inbox, home, add_tool_config={"wait_for_writes": False}, search_tool_config=False)
+    manager.accept_write("tea", ["home"])
+    host.turn("milk")
+    await asyncio.wait_for(manager.flush(), 10)
+    assert (inbox.calls, home.writes) == ([[0, 1]], [])
+    home.refuses = []
+    await manager.flush()
+    assert home.writes == [("tea", None)]
 
 
 def test_b03_an_accepted_write_survives_the_end_of_its_loop_beside_extraction() -> None:
