@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import zlib
 from array import array
 from collections.abc import Iterator
+from itertools import accumulate, chain, repeat
+from operator import itemgetter, le
 from typing import Any, Final
 
 import orjson
@@ -21,6 +22,7 @@ Key = tuple[str, str]
 BOM: Final = b"\xef\xbb\xbf"
 _NEVER_ESCAPED = re.compile(r"[A-Za-z0-9_.:-]+")  # characters that no writer of JSON gives another form
 NO_KEY: Final[Key] = ("", "")
+_in_columns = itemgetter(*FIELDS)
 
 
 class Lines:
@@ -65,21 +67,65 @@ class Lines:
             start = self._open_at
             self._take_back(start)
         begin = len(BOM) if start == 0 and data.startswith(BOM) else start
-        entries: list[MemoryEntry] = []
-        starts: list[int] = []  # gathered in lists first: that is faster
-        ends: list[int] = []
-        times: list[float] = []
-        last = self.times[-1] if self.times else -math.inf
-        ids, count = self.ids, len(self.starts)
-        session_id, user_id = self.key
         added = data[begin:]
-        plain = _json.is_plain(added)  # one look for all lines
-        for line in added.split(b"\n"):
+        entries = self._read_common(added, begin) or self._read_each(added, begin)
+        self.crc = zlib.crc32(memoryview(data)[self.size :], self.crc)
+        self.size = size
+        self._open_at = -1 if not size or data.endswith(b"\n") else data.rfind(b"\n") + 1
+        return entries
+
+    def _read_common(self, data: bytes, begin: int) -> list[MemoryEntry]:
+        """Read lines by column, if each is a good one with just the known fields and ends in a newline.
+
+        That takes two thirds of the time. Where it cannot be done, nothing is changed and no entry returned.
+        """
+        *lines, rest = data.split(b"\n")
+        try:
+            records = list(map(_json.loads_plain, lines))
+            columns = tuple(zip(*map(_in_columns, records), strict=True))
+            ids, sessions, users, _, _, messages, created, updated = columns
+            places = dict(zip(ids, range(len(self.starts), len(self.starts) + len(ids)), strict=True))
+        except (ValueError, TypeError, KeyError):
+            return []
+        key, count = (sessions[0], users[0]), len(ids)
+        if not (
+            not rest
+            and {str} == set(map(type, chain(*columns[:5])))
+            and {float} == set(map(type, created)) == set(map(type, updated))
+            and {dict, type(None)} >= set(map(type, messages))
+            and {len(FIELDS)} == set(map(len, records))
+            and -LAST < min(*created, *updated) <= max(*created, *updated) < LAST
+            and all((*key, *ids))
+            and sessions.count(key[0]) == users.count(key[1]) == len(places) == count
+            and self.key in (NO_KEY, key)
+            and self.ids.keys().isdisjoint(places)
+            and _json.is_plain(data)
+        ):
+            return []
+        times = (*self.times[-1:], *created)
+        self.in_order = self.in_order and all(map(le, times, times[1:]))
+        starts = list(accumulate((len(line) + 1 for line in lines), initial=begin))
+        self.key = key
+        self.ids.update(places)
+        self.starts.extend(starts[:-1])
+        self.ends.extend([start - 1 for start in starts[1:]])
+        self.times.extend(created)
+        self.lines += count
+        entries = list(map(MemoryEntry.__new__, repeat(MemoryEntry, count)))
+        for entry, record in zip(entries, records, strict=True):
+            entry.__dict__ = record
+        return entries
+
+    def _read_each(self, data: bytes, begin: int) -> list[MemoryEntry]:
+        """Read line after line."""
+        entries: list[MemoryEntry] = []
+        session_id, user_id = self.key
+        for line in data.split(b"\n"):
             end = begin + len(line)
             self.lines += 1
-            entry = (_common_entry_in(line) if plain else None) or _entry_in(line)
+            entry = _entry_in(line)
             if isinstance(entry, MemoryEntry) and (
-                entry.session_id != session_id or entry.user_id != user_id or entry.memory_id in ids
+                entry.session_id != session_id or entry.user_id != user_id or entry.memory_id in self.ids
             ):
                 entry = self._flaw(entry) or entry
                 session_id, user_id = self.key
@@ -87,22 +133,14 @@ class Lines:
                 self.damage.append((self.lines, begin, end, entry))
             elif entry is not None:
                 time: Any = entry.created_at
-                self.in_order = self.in_order and last <= time
-                last = time
-                ids[entry.memory_id] = count  # type: ignore[index]
-                count += 1
-                starts.append(begin)
-                ends.append(end)
-                times.append(time)
+                self.in_order = self.in_order and (not self.times or self.times[-1] <= time)
+                self.ids[entry.memory_id] = len(self.starts)  # type: ignore[index]
+                self.starts.append(begin)
+                self.ends.append(end)
+                self.times.append(time)
                 entries.append(entry)
             begin = end + 1
         self.lines -= data.endswith(b"\n") or not data  # nothing stands behind the last newline
-        self.starts.extend(starts)
-        self.ends.extend(ends)
-        self.times.extend(times)
-        self.crc = zlib.crc32(memoryview(data)[self.size :], self.crc)
-        self.size = size
-        self._open_at = -1 if not size or data.endswith(b"\n") else data.rfind(b"\n") + 1
         return entries
 
     def extend(self, row: Row, added: bytes) -> None:
@@ -225,36 +263,6 @@ def key_of(data: bytes) -> Key:
         if isinstance(entry, MemoryEntry):
             return entry.session_id, entry.user_id
     return NO_KEY
-
-
-def _common_entry_in(line: bytes) -> MemoryEntry | None:
-    """Return the entry in a line of plain JSON that has just the known fields with values of their types, else None.
-
-    Nearly all lines are so, and are read in half the time.
-    """
-    try:
-        record = _json.loads_plain(line)
-        created, updated, message = record["created_at"], record["updated_at"], record["message_data"]
-        if (
-            len(record) == len(FIELDS)
-            and type(id := record["memory_id"]) is str
-            and type(session_id := record["session_id"]) is str
-            and type(user_id := record["user_id"]) is str
-            and type(record["role"]) is type(record["content"]) is str
-            and id
-            and session_id
-            and user_id
-            and (message is None or type(message) is dict)
-            and type(created) is type(updated) is float
-            and -LAST < created < LAST
-            and -LAST < updated < LAST
-        ):
-            entry = MemoryEntry.__new__(MemoryEntry)
-            entry.__dict__ = record
-            return entry
-    except (ValueError, TypeError, KeyError):
-        pass
-    return None
 
 
 def _entry_in(line: bytes) -> MemoryEntry | str | None:

@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memwb import _files
 from memwb.errors import ConfigError, DamagedFileError, DuplicateEntryError
@@ -464,4 +466,35 @@ def test_the_lines_that_are_read_are_those_that_are_extended():
         (it.key, it.ids, it.starts, it.ends, it.times, it.in_order, it.size, it.crc, it.lines)
         for it in (read, extended)
     ]
+    assert seen[0] == seen[1]
+
+
+GOOD = session_entry("m", role="assistant", message_data={"n": [1, None], "\u00e9": 1e-5}).to_dict()
+LINES = [
+    *(json.dumps({**GOOD, "memory_id": id, "created_at": time}) for id in ("a", "b", "c") for time in (0.5, 1.0)),
+    *(json.dumps({**GOOD, **odd}, ensure_ascii=False) for odd in (
+        {"message_data": None}, {"memory_id": ""}, {"memory_id": 1}, {"memory_id": ["a"]}, {"session_id": "s2"},
+        {"user_id": "u2"}, {"user_id": ""}, {"role": None}, {"content": 1}, {"message_data": "{}"},
+        {"message_data": []}, {"message_data": {"big": 2**64 + 1}}, {"message_data": {"digits": "1" * 30}},
+        {"created_at": 1}, {"created_at": "1"}, {"created_at": 1e301}, {"updated_at": None}, {"updated_at": True},
+        {"more": 1},
+    )),
+    json.dumps({name: value for name, value in GOOD.items() if name != "user_id"}),
+    json.dumps(GOOD) + "\r", json.dumps(GOOD)[:-9], json.dumps([GOOD]), json.dumps(GOOD) * 2,
+    json.dumps(GOOD).replace("assistant", "\\ud800"), "", " ", "null", "NaN",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=4), st.integers(0, 4), st.booleans(), st.booleans())
+def test_lines_are_read_together_as_they_are_one_after_the_other(lines, first, ended, marked):
+    data = (b"\xef\xbb\xbf" if marked else b"") + "\n".join(lines).encode() + b"\n" * ended
+    start = ("\n".join(lines[:first]) + "\n").encode() if lines[first:] and not marked else b""
+    seen = []
+    for together in (True, False):
+        read = _lines.Lines()
+        if not together:
+            read._read_common = lambda data, begin: []
+        entries = (read.read(start[: len(data)]) if start else []) + read.read(data)
+        state = {name: value for name, value in vars(read).items() if name != "_read_common"}
+        seen.append((entries, state))
     assert seen[0] == seen[1]
