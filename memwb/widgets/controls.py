@@ -166,7 +166,7 @@ class Controls:
     def _applied(self, name: str, source: str) -> None:
         async def take() -> None:
             if self._holds(name, source):
-                await self._state.edit(name, source)
+                self._state.apply(name, source)
 
         self._state.spawn(take)
 

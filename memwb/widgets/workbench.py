@@ -114,7 +114,12 @@ class Workbench(ipywidgets.VBox):
         return await self._drawn(self.state.set(**changes))
 
     async def edit(self, name: str, source: str) -> InjectionTrace:
-        """Put the source of a callback in force, as its editor does, and return the fresh trace."""
+        """Put the source of a callback in force, as its editor does, and return the fresh trace.
+
+        Raises:
+            ConfigError: There is no callback of this name, or the source has a mistake, which is told with its line;
+                the callback before it stays in force.
+        """
         return await self._drawn(self.state.edit(name, source))
 
     async def choose(self, name: str, choice: str) -> InjectionTrace:

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._text import shortened
 from ..callbacks import source_of
+from ..errors import ConfigError, nearest
 from .code import TEMPLATES, IncompleteError, Problem, build, check, problem_of
 from .inline import is_memwbs
 from .limit import is_limited
@@ -184,6 +185,40 @@ class Slot:
         if self._listening:
             self.printed.extend(shortened(line, _PRINTED_LENGTH) for line in text[:_PRINTED_TEXT].splitlines())
             del self.printed[:-_PRINTED_LINES]
+
+
+def check_source(name: Any, source: Any) -> None:
+    """Check what is to be put in force as a callback.
+
+    Raises:
+        ConfigError: There is no callback of this name, or its source is no text.
+    """
+    if name not in NAMES:
+        raise ConfigError(
+            f"Workbench: there is no callback {shortened(repr(name), 60)}; there are {', '.join(NAMES)}."
+            f"{nearest(name, NAMES)}",
+            key="name",
+            value=name,
+            allowed=NAMES,
+        )
+    if not isinstance(source, str):
+        raise ConfigError(
+            f"Workbench: the source of {name} must be a text, not {shortened(repr(source), 60)}; '' is the default, "
+            f"and a function is put in force by `wb.set({name}=...)`.",
+            key=name,
+            value=source,
+        )
+
+
+def refuse_mistake(slot: Slot, source: str) -> None:
+    """Raise ConfigError where a text that was to be put in force is not, because of a mistake in it."""
+    if slot.ahead and slot.source == source and slot.problem is not None:
+        raise ConfigError(
+            f"Workbench: this source cannot be the {slot.name} callback: {slot.problem}. The one before it stays in "
+            "force.",
+            key=slot.name,
+            value=source,
+        )
 
 
 def _printer(slot: Slot) -> Callable[..., None]:

@@ -26,7 +26,7 @@ from ..memory.settings import Injection
 from ..memory.wanted import Target
 from .checks import check_stores, checked_call, checked_expected, checked_setting, checked_time_limit, resolved
 from .code import Problem
-from .editor import NAMES, Slot
+from .editor import NAMES, Slot, check_source, refuse_mistake
 from .entries import EntriesState
 from .gallery import choose
 from .limit import TIME_LIMIT, Budget, limited
@@ -261,12 +261,28 @@ class WorkbenchState:
     async def edit(self, name: str, source: str) -> InjectionTrace:
         """Put a callback's source in force, as the editor does, and return the fresh trace.
 
-        A source with a mistake changes nothing: the mistake is in :attr:`problems`. Blank text is the default.
+        Args:
+            name: ``query``, ``format`` or ``trigger``.
+            source: Its text; blank for the default.
+
+        Raises:
+            ConfigError: There is no such callback, or the source has a mistake, which is told with its line and stands
+                in :attr:`problems`; the callback before it stays in force.
         """
+        self.apply(name, source)
+        await self.settled()
+        refuse_mistake(self.slots[name], source)
+        return self.trace
+
+    def apply(self, name: str, source: str) -> None:
+        """Take an editor's text to be put in force at once; a mistake in it is shown, and changes nothing else.
+
+        Raises:
+            ConfigError: There is no such callback, or the source is no text.
+        """
+        check_source(name, source)
         self.slots[name].give(source)
         self.changed()
-        await self.settled()
-        return self.trace
 
     async def choose(self, name: str, choice: str) -> InjectionTrace:
         """Do what the choice beside an editor does, and return the fresh trace.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memwb.errors import ConfigError
 from memwb.memory import MemoryManager
 from memwb.memory.injection import default_format
 from memwb.workbench import Problem, WorkbenchState
@@ -52,7 +53,8 @@ async def call_gives(state):
 
 
 async def applied(state, text):
-    await state.edit("format", text)
+    state.apply("format", text)
+    await state.settled()
 
 
 async def typed(state, text):
@@ -140,7 +142,8 @@ async def test_b70_all_the_states_in_their_order():
             state.type("format", row["text"])
             await settle(state)
         else:
-            await state.edit("format", row["text"])
+            state.apply("format", row["text"])
+            await settle(state)
         problem = state.slots["format"].problem
         seen.append((state.trace.text if state.trace.injected else None, problem and (problem.line, problem.text)))
 
@@ -190,10 +193,32 @@ async def test_typing_a_complete_text_and_then_a_mistake_applies_neither():
     assert (state.slots["query"].function, state.slots["query"].problem.line) == (None, 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "source", "said"),
+    [
+        ("query", "def q(c", "this source cannot be the query callback: line 1: SyntaxError: '(' was never closed"),
+        ("query", "async def q(c): return 'mats'", "write 'def', not 'async def'"),
+        ("query", None, "the source of query must be a text, not None; '' is the default"),
+        ("zorg", "lambda c: 1", "there is no callback 'zorg'; there are query, format, trigger"),
+        ("querry", "lambda c: 1", "Did you mean 'query'?"),
+        (None, None, "there is no callback None"),
+    ],
+)
+async def test_a_source_that_cannot_be_put_in_force_is_refused_with_its_reason(name, source, said):
+    state = bench()
+    await state.edit("query", "def query(context): return 'jazz'")
+    with pytest.raises(ConfigError) as caught:
+        await state.edit(name, source)
+    assert said in str(caught.value)
+    assert (caught.value.value, state.trace.query) == (name if said.startswith(("there", "Did")) else source, "jazz")
+
+
 async def test_a_text_that_goes_wrong_while_it_is_run_is_run_once():
     state = bench()
-    await state.edit("query", "print('ran')\n1 / 0\ndef query(context): return 'jazz'")
     slot = state.slots["query"]
+    mistake = "cannot be the query callback: line 2: ZeroDivisionError: division by zero in `1 / 0`. The one before"
+    with pytest.raises(ConfigError, match=mistake):
+        await state.edit("query", "print('ran')\n1 / 0\ndef query(context): return 'jazz'")
     assert (str(slot.problem), slot.printed) == ("line 2: ZeroDivisionError: division by zero in `1 / 0`", ["ran"])
     slot.printed.clear()
 
@@ -201,13 +226,15 @@ async def test_a_text_that_goes_wrong_while_it_is_run_is_run_once():
     await state.set(max_entries=3)
     assert (slot.printed, str(slot.problem)) == ([], "line 2: ZeroDivisionError: division by zero in `1 / 0`")
 
-    await state.edit("query", slot.source)  # asked for in so many words, it is tried again
+    with pytest.raises(ConfigError, match=mistake):
+        await state.edit("query", slot.source)  # asked for in so many words, it is tried again
     assert slot.printed == ["ran"]
 
 
 async def test_a_text_whose_module_hangs_is_stopped_and_costs_nothing_afterwards():
     state = bench()
-    await state.edit("query", "print('ran')\nwhile True: pass\ndef query(context): return 'jazz'")
+    with pytest.raises(ConfigError, match="CallbackTimeoutError: longer than"):
+        await state.edit("query", "print('ran')\nwhile True: pass\ndef query(context): return 'jazz'")
     slot = state.slots["query"]
     assert (str(slot.problem), slot.printed) == (
         "CallbackTimeoutError: longer than 0.2 s; it was stopped",

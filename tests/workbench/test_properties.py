@@ -90,7 +90,8 @@ async def taken(state, step, value):
         state.type("query", value)
     elif step == "edit":
         before = state.settings
-        await state.edit("query", value)
+        state.apply("query", value)
+        await state.settled()
         assert state.settings == before or state.slots["query"].problem is None or value.endswith("5")
     elif step == "undo":
         state.undo("query")
