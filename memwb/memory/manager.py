@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._text import visible
 from ..errors import AggregateMemoryError, ConfigError, StoreNotFoundError
@@ -20,6 +20,7 @@ from .settings import (
     at_least_one,
     checked_options,
     checked_query,
+    checked_review,
     resolve_injection,
 )
 from .tools import add_tool, named, search_tool, tool_config
@@ -58,10 +59,10 @@ class MemoryManager:
         injection: True (default), False or a :class:`~memwb.memory.MemoryInjectionConfig`.
 
     Attributes:
-        review: None (default), or a function that looks through extracted facts before they are written: async, given
+        review: None (default), or an async function that looks through extracted facts before they are written: given
             the :class:`~memwb.memory.Proposed` event, it returns the ``ExtractionResult`` objects that are to be
-            written, changed or not. The save, and a flush, wait for it; where it raises, it is asked again at the next
-            try, the model is not. memwb's own.
+            written, changed or not. The save, and a flush, wait for it; where it raises, or returns what cannot be
+            stored, it is asked again at the next try, the model is not. memwb's own.
 
     Raises:
         ConfigError: A setting that could only fail or be ignored later; the message names the store and the key.
@@ -76,7 +77,7 @@ class MemoryManager:
         add_tool_config: bool | MemoryAddToolConfig | None = False,
         injection: bool | MemoryInjectionConfig | None = True,
     ) -> None:
-        self.review: Review | None = None
+        self._review: Review | None = None
         self._stores = checked_stores(stores)
         extracting = [(store, found) for store in self._stores if (found := resolve_extraction(store))]
         self._extraction = self._attachments(extracting) if extracting else None
@@ -97,6 +98,14 @@ class MemoryManager:
     def injection(self) -> MemoryInjectionConfig | None:
         """The injection settings with every default filled in, or None where injection is off."""
         return self._injection.config() if self._injection else None
+
+    @property
+    def hooks(self) -> NoReturn:
+        """Not there: an agent of the SDK that takes the manager for a plugin asks for it, and is told what to take."""
+        raise AttributeError(
+            "a memwb MemoryManager is no plugin of the Strands SDK; write "
+            "Agent(plugins=[memwb.bridge.strands.plugin(manager)])"
+        )
 
     @property
     def tools(self) -> list[Any]:
@@ -273,6 +282,15 @@ class MemoryManager:
             self._extraction.attach(agent)
 
     @property
+    def review(self) -> Review | None:
+        """What looks through extracted facts before they are written; see the class."""
+        return self._review
+
+    @review.setter
+    def review(self, review: Review | None) -> None:
+        self._review = checked_review(review)
+
+    @property
     def extraction(self) -> dict[str, Extraction]:
         """The settings of the stores that extract, by name, defaults filled in.
 
@@ -327,9 +345,21 @@ class MemoryManager:
     def accept_write(self, content: str, stores: list[str]) -> None:
         """Take over a write that was answered with "accepted": it is made in the background, at the latest by flush.
 
-        A write that fails, or whose event loop ends before it was made, stays accepted, and the next flush makes it.
+        A write that fails, or whose event loop ends before it was made, stays accepted, and the next flush makes it;
+        so does one that was accepted where no loop runs.
+
+        Raises:
+            StoreNotFoundError: An unknown store is named.
+            ConfigError: The content is no text, or a named store is read-only or has no ``add``.
         """
-        self._accepted.accept(content, stores)
+        if not isinstance(content, str):
+            what = f"MemoryManager: accept_write: content must be a text, not {content!r:.80}. Nothing was accepted."
+            raise ConfigError(what, key="content", value=content)
+        names = [store.name for store in self._writable(stores)]
+        if names:
+            self._accepted.accept(content, names)
+        else:  # an add tool whose scope is empty answers "accepted" too, as in the SDK
+            _log.warning("an accepted memory is written nowhere: no store was named")
 
     async def flush(self) -> None:
         """Save what is left: the messages of all agents, and the writes that were accepted and are still open.
@@ -368,7 +398,7 @@ class MemoryManager:
     def _attachments(self, stores: list[tuple[Any, Extraction]]) -> Attachments:
         from .extraction.attachments import Attachments
 
-        return Attachments(stores, self.extraction_log, lambda: self.review)
+        return Attachments(stores, self.extraction_log, lambda: self._review)
 
     async def _make_write(self, content: str, stores: list[str]) -> None:
         await self.add(content, {"stores": stores})

@@ -142,9 +142,7 @@ def sync_callable(value: Any, what: str, key: str, also: str = "") -> Any:
     """
     if not callable(value):
         raise ConfigError(f"{what} is {value!r}; it must be a function of the context{also}.", key=key, value=value)
-    inner = value
-    while isinstance(inner, partial):
-        inner = inner.func
+    inner = _unwrapped(value)
     if _is_async(inner) or _is_async(type(inner).__call__):
         name = getattr(inner, "__name__", type(inner).__name__)
         raise ConfigError(
@@ -152,6 +150,25 @@ def sync_callable(value: Any, what: str, key: str, also: str = "") -> Any:
             key=key,
             value=value,
         )
+    return value
+
+
+def checked_review(value: Any) -> Any:
+    """Return a manager's ``review``, else raise :class:`ConfigError`: None, or an async function."""
+    inner = _unwrapped(value)
+    if value is None or (callable(inner) and (_is_async(inner) or _is_async(type(inner).__call__))):
+        return value
+    raise ConfigError(
+        f"MemoryManager: review is {value!r:.80}; it must be None or an async function that is given the proposed "
+        "facts and returns those to write: async def review(proposed): return proposed.facts",
+        key="review",
+        value=value,
+    )
+
+
+def _unwrapped(value: Any) -> Any:
+    while isinstance(value, partial):
+        value = value.func
     return value
 
 

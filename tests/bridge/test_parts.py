@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from memwb.bridge.strands import Measure, difference, listing, measure, model, sent
+from memwb.bridge.strands import Measure, difference, listing, measure, model, plugin, scripted, sent
 from memwb.errors import ConfigError
+from memwb.memory import MemoryManager
 from tests.memory.stores import WordStore, assistant, user
 
 
@@ -94,6 +95,36 @@ def test_what_streams_nothing_is_no_provider(given: Any) -> None:
     with pytest.raises(ConfigError, match=r"bridge\.strands\.model: .* is no model provider") as caught:
         model(given)
     assert ("BedrockModel(model_id=...)" in str(caught.value)) is isinstance(given, str)
+
+
+@pytest.mark.parametrize("given", [None, 5, [WordStore("home")], WordStore("home"), MemoryManager])
+def test_a_plugin_is_made_of_a_manager_alone(given: Any) -> None:
+    with pytest.raises(ConfigError, match=r"bridge\.strands\.plugin: manager must be a memwb\.MemoryManager") as caught:
+        plugin(given)
+    assert (caught.value.key, caught.value.value) == ("manager", given)
+
+
+def test_a_manager_in_the_place_of_a_plugin_says_what_to_write() -> None:
+    manager = MemoryManager([WordStore("home")])
+    assert not hasattr(manager, "hooks")
+    with pytest.raises(AttributeError, match=r"Agent\(plugins=\[memwb\.bridge\.strands\.plugin\(manager\)\]\)"):
+        manager.hooks  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        (None, "answers must be a list of answers or a function that gives one, not None"),
+        ("Hi", r"not 'Hi'; write scripted\(\['Hi'\]\)"),
+        (dict, "answers must be a list of answers"),
+        (["Hi", 5], "answer 2 is 5; an answer is a text, a list of blocks"),
+        ([[{"text": 5}]], "answer 1 is"),
+        ([[{}]], "answer 1 is"),
+    ],
+)
+def test_a_script_that_is_none_is_refused(answers: Any, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        scripted(answers)
 
 
 def store_of_the_sdk(name: str, **fields: Any) -> Any:

@@ -297,3 +297,9 @@ async def test_structured_output_is_asked_with_the_block_too() -> None:
     assert result.structured_output == Tea(kind="green")
     asked = [{"role": "user", "content": [{"text": "Which tea?"}]}]
     assert answering.asked[0].messages == await manager.inject(copy.deepcopy(asked))
+
+
+def test_a_manager_given_to_an_agent_as_it_is_says_what_to_write() -> None:
+    manager = MemoryManager([TestMemoryStore(name="notes", persist=False)])
+    with pytest.raises(AttributeError, match=r"memwb\.bridge\.strands\.plugin\(manager\)"):
+        Agent(model=scripted(["Hi"]), plugins=[manager])

@@ -26,7 +26,7 @@ async def test_an_agents_own_tools_are_shown_by_its_names_and_descriptions():
     manager = MemoryManager(
         stores=[await filled()], search_tool_config={"name": "recall", "description": "Look it up."}
     )
-    state = ToolsState(WorkbenchState(Agent(model=scripted("ok"), memory_manager=manager), "jazz?"))
+    state = ToolsState(WorkbenchState(Agent(model=scripted(["ok"]), memory_manager=manager), "jazz?"))
 
     [tool] = state.tools.values()
     theirs = manager.tools[0].tool_spec

@@ -13,9 +13,10 @@ import pytest
 
 import memwb.bridge
 import memwb.memory
+from memwb.errors import ConfigError, StoreNotFoundError
 from memwb.memory import MemoryManager
 from memwb.testing import FaultyStore
-from tests.memory.stores import AddStore
+from tests.memory.stores import AddStore, BareStore
 
 
 def fire_and_forget(store: Any) -> tuple[MemoryManager, Any]:
@@ -198,3 +199,39 @@ def test_b24_no_module_starts_a_loop_or_patches_one(package: Any) -> None:
     sources = {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
     starts = ("asyncio.run(", "run_until_complete", "new_event_loop", "set_event_loop", "nest_asyncio")
     assert [(name, word) for name, source in sources.items() for word in starts if word in source] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "stores", "kind", "told"),
+    [
+        (5, ["home"], ConfigError, "accept_write: content must be a text, not 5"),
+        ("tea", ["zorg"], StoreNotFoundError, "zorg"),
+        ("tea", "home", ConfigError, r"stores must be a list of names, .*write \['home'\]"),
+        ("tea", ["closed"], ConfigError, "'closed' is read-only"),
+    ],
+)
+async def test_a_write_that_could_never_be_made_is_not_accepted(
+    content: Any, stores: Any, kind: type[Exception], told: str
+) -> None:
+    home = AddStore("home")
+    manager = MemoryManager([home, BareStore("closed")])
+    with pytest.raises(kind, match=told):
+        manager.accept_write(content, stores)
+    await manager.flush()
+    assert home.writes == []
+
+
+async def test_a_write_for_no_store_is_told_of_and_not_tried(caplog: Any) -> None:
+    home = AddStore("home")
+    manager = MemoryManager([home])
+    manager.accept_write("tea", [])
+    await manager.flush()
+    assert (home.writes, caplog.messages) == ([], ["an accepted memory is written nowhere: no store was named"])
+
+
+def test_a_write_that_is_accepted_where_no_loop_runs_is_made_by_the_next_flush() -> None:
+    home = AddStore("home")
+    manager = MemoryManager([home])
+    manager.accept_write("tea", ["home"])
+    asyncio.run(manager.flush())
+    assert home.writes == [("tea", None)]

@@ -100,7 +100,11 @@ def scripted(answers: Sequence[Any] | Callable[[Asked], Any]) -> Any:
 
     Returns:
         A ``strands.models.Model`` whose ``asked`` lists what it was given: the input of an agent's model, as it is.
+
+    Raises:
+        ConfigError: ``answers`` is neither a list nor a function, or one of the answers is none.
     """
+    _check_script(answers)
     from strands.models import Model
 
     class Scripted(Model):  # type: ignore[misc]  # no types of the SDK are read
@@ -129,6 +133,34 @@ def scripted(answers: Sequence[Any] | Callable[[Asked], Any]) -> Any:
     return Scripted()
 
 
+def _check_script(answers: Any) -> None:
+    if callable(answers) and not isinstance(answers, type):
+        return
+    if isinstance(answers, str) or not isinstance(answers, Sequence):
+        hint = f"; write scripted([{answers!r:.60}])" if isinstance(answers, str) else ""
+        raise ConfigError(
+            f"scripted: answers must be a list of answers or a function that gives one, not {answers!r:.80}{hint}.",
+            key="answers",
+            value=answers,
+        )
+    for number, answer in enumerate(answers, 1):
+        _check_answer(answer, f"answer {number}")
+
+
+def _check_answer(answer: Any, name: str) -> None:
+    if isinstance(answer, str | BaseException):
+        return
+    if not isinstance(answer, Sequence) or not all(
+        isinstance(block, Mapping) and ("toolUse" in block or isinstance(block.get("text"), str)) for block in answer
+    ):
+        raise ConfigError(
+            f"scripted: {name} is {answer!r:.80}; an answer is a text, a list of blocks "
+            '({"text": "..."} or {"toolUse": {"name": "...", "input": {...}}}) or an exception.',
+            key="answers",
+            value=answer,
+        )
+
+
 def _scripted_blocks(answers: Any, asked: Sequence[Asked]) -> list[dict[str, Any]]:
     """Return the blocks of the answer to the latest call."""
     if callable(answers):
@@ -138,6 +170,7 @@ def _scripted_blocks(answers: Any, asked: Sequence[Asked]) -> list[dict[str, Any
     else:
         held = counted(len(answers), "answer")
         raise MemwbError(f"scripted: call {len(asked)} has no answer, the script holds {held}. Give it more.")
+    _check_answer(answer, f"answer {len(asked)}")
     if isinstance(answer, BaseException):
         raise answer
     return [{"text": answer}] if isinstance(answer, str) else list(answer)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from ...errors import ConfigError
 from ...memory import InjectionTrace, MemoryManager
 from ...memory.messages import copied
 from .host import Host, add_middleware, agent_tool, loop_ends_with_the_call, model_stage
@@ -90,5 +91,16 @@ def plugin(manager: MemoryManager) -> StrandsPlugin:
     (``agent("...")``) saves all that is the agent's own before it returns, and leaves other agents alone. On a loop of
     your own, saves run in the background, as with the SDK's manager, and ``await manager.flush()`` waits for them: call
     it before the loop ends.
+
+    Raises:
+        ConfigError: It is no memory manager.
     """
+    if not isinstance(manager, MemoryManager):
+        what = "the class itself; write MemoryManager([...])" if manager is MemoryManager else f"{manager!r:.80}"
+        raise ConfigError(
+            f"bridge.strands.plugin: manager must be a memwb.MemoryManager, not {what}. A store goes into one: "
+            "plugin(MemoryManager([store])).",
+            key="manager",
+            value=manager,
+        )
     return StrandsPlugin(manager)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from ...errors import ConfigError, nearest
-from ..settings import refuse_unknown
+from ..settings import refuse_unknown, sync_callable
 from ..types import has_method
 from .triggers import IntervalTrigger
 from .types import ExtractionTrigger, Extractor, MemoryContentBlockType, MemoryMessageFilter
@@ -69,6 +69,7 @@ def _check(store: Any, extraction: Extraction, where: str) -> None:
         raise ConfigError(f"{where} has extraction with an empty list of triggers: it would never run.")
     for trigger in extraction.triggers:
         _check_method(trigger, "attach", f"{where} has the extraction trigger", "trigger")
+        sync_callable(trigger.attach, f"{where} has a {type(trigger).__name__} whose attach", "trigger")
     if extraction.extractor is not None:
         _check_method(extraction.extractor, "extract", f"{where} has the extractor", "extractor")
     _check_filter(extraction.filter, where)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..._json import NotJsonError, check_metadata, lone_surrogate
 from ..._text import counted, shortened
-from ...errors import AggregateMemoryError
+from ...errors import AggregateMemoryError, ConfigError
 from ..types import AddMessagesContext, Message
 from .batches import Batch, Fact
 from .happenings import Answered, Asked, Noted, Proposed, Reviewed, Unreadable, error_told
@@ -114,14 +114,36 @@ async def _review(sink: Sink, batch: Batch) -> None:
         batch.reviewed = True
         return
     assert batch.proposed is not None
-    kept: Any = sink.review(batch.proposed)
-    if inspect.isawaitable(kept):
-        kept = await kept
+    kept: Any = await sink.review(batch.proposed)
     if not isinstance(kept, Sequence) or not all(isinstance(fact, ExtractionResult) for fact in kept):
         raise TypeError(f"review returned {shortened(repr(kept), 60)}; a list of ExtractionResult is expected")
+    for fact in kept:
+        if fact not in batch.proposed.facts:
+            _refuse_what_no_store_keeps(fact)
     batch.facts = [Fact(fact) for fact in kept]
     batch.reviewed = True
     sink.tell(Reviewed, batch.numbers, tuple(kept))
+
+
+def _refuse_what_no_store_keeps(fact: ExtractionResult) -> None:
+    """Raise :class:`ConfigError` for a fact of a review that would be tried for ever; the review is asked again."""
+    content, cause = fact.content, ""
+    if not isinstance(content, str) or not content.strip():
+        cause = "its content must be a text that is not blank"
+    elif lone_surrogate(content) is not None:
+        cause = "its content holds a lone surrogate, which UTF-8 cannot hold"
+    elif fact.metadata is not None:
+        try:
+            check_metadata(fact.metadata)
+        except NotJsonError as error:
+            cause = str(error)
+    if cause:
+        raise ConfigError(
+            f"MemoryManager: review returned the fact {shortened(repr(content), 60)}, which cannot be stored: {cause}. "
+            "Nothing was written; it is asked again at the next save.",
+            key="review",
+            value=fact,
+        )
 
 
 async def _write(store: Any, facts: Sequence[Fact]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import weakref
+from datetime import date
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from memwb.errors import ConfigError, MemwbError
 from memwb.memory import (
     Buffered,
     ExtractionConfig,
+    ExtractionResult,
     ExtractionTrigger,
     ExtractionTriggerContext,
     Failed,
@@ -28,6 +30,7 @@ from memwb.memory import (
     Saved,
     Skipped,
 )
+from memwb.stores import TestMemoryStore
 from memwb.testing import ScriptedModel
 from tests.memory.extraction.host import Host, Inbox, attached, facts, settle
 from tests.memory.stores import AddStore, BareStore, assistant, tool_result, tool_use, user
@@ -462,6 +465,18 @@ class TestFacts:
         assert home.writes == [("likes tea", None)]
         assert host.messages[0] == user("tea")
 
+    async def test_a_fact_whose_metadata_nests_too_deep_does_not_hold_up_what_follows(self) -> None:
+        deep = f'[{{"content": "tea", "metadata": {{"a": {"[" * 300}{"]" * 300}}}}}]'
+        store = TestMemoryStore(
+            name="notes", persist=False, extraction={"extractor": ModelExtractor(ScriptedModel([deep]))}
+        )
+        manager, host = await attached(store)
+        host.turn("tea")
+        await manager.flush()
+        [status] = manager.extraction_status()
+        assert (status.pending, status.unwritten, status.failures) == ((), (), 0)
+        assert [(record.content, record.metadata) for record in await store.page(0, 9)] == [("tea", None)]
+
     @pytest.mark.parametrize("error", [BaseException("odd"), GeneratorExit()])
     async def test_an_odd_exception_of_a_model_is_a_failed_save_and_nothing_else(self, error: Any) -> None:
         class Odd:
@@ -490,6 +505,55 @@ class TestFacts:
 
 
 class TestReview:
+    @pytest.mark.parametrize("given", [5, "no", lambda proposed: proposed.facts, Inbox])
+    def test_only_an_async_function_can_review(self, given: Any) -> None:
+        manager = MemoryManager([facts("home")])
+        with pytest.raises(ConfigError, match=r"review is .*; it must be None or an async function") as caught:
+            manager.review = given
+        assert (caught.value.key, caught.value.value, manager.review) == ("review", given, None)
+
+    async def test_an_object_with_an_async_call_can_review(self) -> None:
+        class Desk:
+            async def __call__(self, proposed: Proposed) -> Any:
+                return []
+
+        home = facts("home")
+        manager, host = await attached(home)
+        manager.review = Desk()
+        host.turn("tea")
+        await manager.flush()
+        assert (home.writes, manager.extraction_status()[0].pending) == ([], ())
+
+    @pytest.mark.parametrize(
+        ("changed", "cause"),
+        [
+            (ExtractionResult(" "), "its content must be a text that is not blank"),
+            (ExtractionResult(5), "its content must be a text that is not blank"),  # type: ignore[arg-type]
+            (ExtractionResult("a\ud800"), "its content holds a lone surrogate, which UTF-8 cannot hold"),
+            (ExtractionResult("a", {"when": date(2026, 1, 1)}), "metadata['when']: is datetime.date(2026, 1, 1)"),
+        ],
+    )
+    async def test_a_review_that_makes_what_no_store_keeps_is_asked_again_about_the_proposed_facts(
+        self, changed: Any, cause: str
+    ) -> None:
+        home = facts("home")
+        manager, host = await attached(home)
+        asked: list[Any] = []
+
+        async def review(proposed: Proposed) -> Any:
+            asked.append(proposed.facts)
+            return [changed] if len(asked) == 1 else proposed.facts
+
+        manager.review = review
+        host.turn("tea")
+        await manager.wait_for_saves()
+        [failed] = manager.extraction_log.of(Failed)
+        assert isinstance(failed.error, ConfigError)
+        assert cause in str(failed.error)
+        await manager.flush()
+        assert asked == [(ExtractionResult("tea"),)] * 2
+        assert home.writes == [("tea", None)]
+
     async def test_by_default_nothing_is_reviewed(self) -> None:
         assert MemoryManager([BareStore("s")]).review is None
 

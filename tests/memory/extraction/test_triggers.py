@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memwb.errors import ConfigError
 from memwb.memory import (
     AddMessagesContext,
     AfterInvocation,
@@ -16,9 +17,11 @@ from memwb.memory import (
     ExtractorContext,
     IntervalTrigger,
     InvocationTrigger,
+    MemoryManager,
     MemoryMessageFilter,
     MessageAdded,
 )
+from tests.memory.extraction.host import facts
 
 
 class Agent:
@@ -73,6 +76,19 @@ def test_triggers_have_names_and_a_trigger_of_ones_own_needs_attach() -> None:
     assert (InvocationTrigger.name, IntervalTrigger.name) == ("invocation", "interval")
     with pytest.raises(TypeError, match="abstract"):
         ExtractionTrigger()  # type: ignore[abstract]
+
+
+def test_a_trigger_whose_attach_is_async_is_refused() -> None:
+    class Late(ExtractionTrigger):
+        name = "late"
+
+        async def attach(self, context: ExtractionTriggerContext) -> None:  # type: ignore[override]
+            context.fire()
+
+    with pytest.raises(
+        ConfigError, match=r"'home' has a Late whose attach is the async function 'attach'; .*plain 'def'"
+    ):
+        MemoryManager([facts("home", trigger=Late())])
 
 
 def test_the_filter_drops_tool_calls_and_results_by_default() -> None:
