@@ -174,6 +174,7 @@ class Workbench(ipywidgets.VBox):
 
         The agent goes on as without it. An agent with the SDK's own MemoryManager is recorded too: its stores are then
         asked once more at each call, so that its input can be compared. What differs is said above the panes.
+        A workbench listens to one agent: attaching again ends the recording before, whose repr says so.
 
         Returns:
             The calls so far: ``before`` and ``after`` the injection, ``trace``, and ``difference``, empty where the

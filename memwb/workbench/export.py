@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+import os
 import pprint
 import sys
 from pathlib import Path
@@ -84,15 +85,22 @@ def _refused(key: str, value: Any, why: str) -> ConfigError:
 
 
 def _checked_path(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise _refused("path", path, f"path must be a text or a Path, not {path!r:.60}; write 'agent_memory.py'")
     file = Path(path).expanduser()
     if file.suffix != ".py" or not file.stem.isidentifier() or keyword.iskeyword(file.stem):
         raise _refused("path", path, f"{str(path)!r} is no name of a Python module; write 'agent_memory.py'")
+    if file.stem == "__init__" or file.stem.startswith("test_"):
+        why = f"{file.name!r} is no module to import settings from: pytest or Python takes it for something else"
+        raise _refused("path", path, f"{why}; write 'agent_memory.py'")
     if file.stem in _TAKEN:
         raise _refused("path", path, f"a module {file.stem!r} would hide the one of that name; take another name")
     return file
 
 
 def _refuse_foreign(file: Path) -> None:
+    if file.is_dir():
+        raise _refused("path", str(file), f"{str(file)!r} is a folder; take another name")
     if file.exists() and not file.read_bytes().startswith(MARK.encode()):
         raise _refused("path", str(file), f"{str(file)!r} exists and was not written by an export; take another name")
 

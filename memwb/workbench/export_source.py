@@ -10,7 +10,7 @@ import symtable
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from ..callbacks import source_of
@@ -91,7 +91,7 @@ def written(slot: str, function: Callable[..., Any]) -> Written:
 def _of_another_kind(slot: str, callback: Any) -> Written:
     """Write what is no function: a combination of callbacks, or one with other defaults."""
     kind = type(callback).__name__
-    text = source_of(callback)
+    text = None if isinstance(callback, MethodType | type) else source_of(callback)  # its source wants an object, too
     if text is None:
         raise _refused(slot, f"is a {kind}, whose source cannot be written out. Write a plain function around it", kind)
     foreign = tuple(dict.fromkeys(name for name, _ in unknown_names(*_parsed(text))))

@@ -39,14 +39,14 @@ class LiveState:
         from ..bridge import strands
 
         recording = strands.attach(agent, self)
-        self.detach()
+        self.detach("the workbench was attached anew")
         self.recording = recording
         return recording
 
-    def detach(self) -> None:
+    def detach(self, why: str = "") -> None:
         """Stop listening; what was recorded stays."""
         if self.recording is not None:
-            self.recording.detach()
+            self.recording.detach(why)
 
     def recorded(self, call: RecordedCall) -> None:
         """Open a call that was just recorded, on the notebook's loop: the agent may run on another thread."""

@@ -147,9 +147,11 @@ async def test_b66_attaching_again_listens_once_and_closing_the_workbench_ends_i
     first, second = state.live.attach(agent), state.live.attach(agent)
     await agent.invoke_async("tea?")
     assert (len(first), len(second), first.attached) == (0, 1, False)
+    assert repr(first) == f"Recording({first.label}: 0 model calls; ended, the workbench was attached anew)"
     state.close()
     await agent.invoke_async("tea?")
     assert (len(second), second.attached) == (1, False)
+    assert repr(second).endswith("1 model call, each as its trace shows; ended)")
     gc.collect()
 
 

@@ -290,6 +290,40 @@ async def test_a_file_of_somebodys_is_never_overwritten_one_of_an_export_is(stat
     assert (mine.read_text(), (tmp_path / "mine.py").exists()) == ("print('mine')\n", False)
 
 
+class Shelf:
+    @classmethod
+    def of_the_class(cls, context):
+        return "cane"
+
+    def of_an_object(self, context):
+        return "cane"
+
+
+@pytest.mark.parametrize("method", [Shelf.of_the_class, Shelf().of_an_object])
+async def test_a_method_is_refused_since_its_source_wants_an_object_too(method, state, tmp_path):
+    said = "query callback is a method, whose source cannot be written out. Write a plain function around it"
+    assert said in await refusal(state, tmp_path, query=method)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (None, "path must be a text or a Path, not None"),
+        (5, "path must be a text or a Path, not 5"),
+        ("folder.py", "is a folder; take another name"),
+        ("__init__.py", "is no module to import settings from"),
+        ("test_q.py", "is no module to import settings from"),
+    ],
+)
+async def test_a_path_that_cannot_be_an_exports_is_refused(path, said, state, tmp_path):
+    (tmp_path / "folder.py").mkdir()
+    with pytest.raises(ConfigError, match=said) as caught:
+        state.export(tmp_path / path if isinstance(path, str) else path)
+    assert caught.value.key == "path"
+    assert [each.name for each in tmp_path.iterdir()] == ["folder.py"]
+
+
 @pytest.mark.parametrize(
     "name", ["memory", "agent-memory.py", "2.py", "class.py", "json.py", "strands.py", "memory.txt"]
 )

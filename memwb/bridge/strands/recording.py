@@ -59,7 +59,7 @@ class Recording(Sequence[RecordedCall]):
 
     def __init__(self, agent: Any, reading: Reading, tell: Callable[[RecordedCall], None]) -> None:
         self.agent, self.label = agent, reading.label
-        self.problem = ""
+        self.problem = self._ended = ""
         self._reading, self._tell, self._tap = reading, tell, _tap(agent)
         self._settings = _settings(reading)
         self._calls: list[RecordedCall] = []
@@ -87,15 +87,20 @@ class Recording(Sequence[RecordedCall]):
         """The calls at which the model got something else than the trace shows."""
         return [call for call in self if call.difference]
 
-    def detach(self) -> None:
-        """Stop listening; what was recorded stays. Twice is harmless."""
+    def detach(self, why: str = "") -> None:
+        """Stop listening; what was recorded stays. Twice is harmless.
+
+        Args:
+            why: What has ended it, for the repr.
+        """
         if self.attached:
             self._tap.recordings.remove(self)
+            self._ended = f"; ended{why and f', {why}'}"
 
     def __repr__(self) -> str:
         different = len(self.differing)
         told = f", {different} with a difference" if different else ", each as its trace shows" if self else ""
-        return f"Recording({self.label}: {counted(len(self), 'model call')}{told})"
+        return f"Recording({self.label}: {counted(len(self), 'model call')}{told}{self._ended})"
 
     async def record(self, context: Any) -> None:
         """Write down a call that is about to be made. Nothing that fails here reaches the agent."""
