@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from .._text import counted, estimate_tokens, shortened
-from ..errors import StaleTraceError
+from ..errors import ConfigError, StaleTraceError
 from ..memory.messages import is_user_turn, text
 from .closing import while_open
 from .refresh import Action, Refresher
@@ -271,6 +271,8 @@ class TimelineState:
         Raises:
             ConfigError: There is no such call.
         """
+        if call is None:  # which would be the last one
+            raise ConfigError("Timeline: show a call by its number, from 1; not None.", key="call", value=call)
         return await self.bench.set(call=call)
 
     async def settled(self) -> None:

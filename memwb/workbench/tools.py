@@ -157,7 +157,8 @@ class ToolsState:
             ConfigError: There is no tool of this name.
         """
         tool = self.tool(name)
-        given = {key: value for key, value in {**(arguments or {}), **named}.items() if value not in (None, "", [])}
+        asked = {**(arguments or {}), **named}
+        given = {key: value for key, value in asked.items() if value not in (None, "", []) or key == "entries"}
         try:
             self.call = ToolCall(name, given, await tool(given))
         except Exception as error:  # what the tool raises goes to the model as its answer
@@ -179,8 +180,11 @@ class ToolsState:
         Raises:
             ConfigError: No entry, or no store of that name is in the tool's scope.
         """
-        if isinstance(entries, str) or not entries:
-            raise ConfigError(f"A dry run takes a list of texts, at least one; not {entries!r}.", key="entries")
+        texts = isinstance(entries, Sequence) and all(isinstance(content, str) for content in entries)
+        if isinstance(entries, str) or not entries or not texts:
+            raise ConfigError(
+                f"A dry run takes a list of texts, at least one; not {entries!r:.80}.", key="entries", value=entries
+            )
         by_name = {store.name: store for store in self._targets(stores)}
         found = []
         for name, store in by_name.items():
@@ -209,8 +213,8 @@ class ToolsState:
         Raises:
             ConfigError: The text is blank, or no manager takes the stores.
         """
-        if not text.strip():
-            raise ConfigError("Give a text to look for.", key="text", value=text)
+        if not isinstance(text, str) or not text.strip():
+            raise ConfigError(f"Give a text to look for, not {text!r:.80}.", key="text", value=text)
         tool = next((tool.name for tool in self.tools.values() if not is_add_tool(tool)), None)
         self.comparison = await compared(
             self.manager, text, await self._injected(text), tool=tool, chosen=self.bench.store_names

@@ -263,3 +263,20 @@ async def test_a_panel_with_a_wrong_setting_prints_no_traceback_beside_its_error
         with pytest.raises(ConfigError):
             bench().extraction(**setting)
         gc.collect()  # an error in __del__ would be a warning, and warnings are errors here
+
+
+async def test_arguments_of_a_wrong_kind_are_refused_by_name(bench):
+    wb = bench()
+    tools, timeline = wb.tools(), wb.timeline()
+    for action, key in (
+        (lambda: tools.dry_run([5]), "entries"),
+        (lambda: tools.dry_run(5), "entries"),
+        (lambda: tools.compare(None), "text"),
+        (lambda: tools.compare(5), "text"),
+        (lambda: timeline.show(None), "call"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            await action()
+        assert caught.value.key == key
+    call = await tools.run("add_memory", entries=[])
+    assert (call.arguments, "missing" in call.error, "entries" in call.error) == ({"entries": []}, False, True)
