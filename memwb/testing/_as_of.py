@@ -35,9 +35,16 @@ def times_of(messages: Sequence[Message], as_of: AsOf) -> list[datetime]:
     elif callable(as_of):
         given = [as_of(message) for message in messages]
     else:
+        if not isinstance(as_of, Sequence):
+            raise ConfigError(
+                f"ReplayAgent: as_of must be a key, a function of a message, or a list of times, not {as_of!r:.80}.",
+                key="as_of",
+                value=as_of,
+            )
         given = list(as_of)
         if len(given) != len(messages):
             counts = f"{counted(len(messages), 'message')} need as many times, not {len(given)}"
+            counts += "; system messages at the start are left out"
             raise ConfigError(f"ReplayAgent: as_of: {counts}.", key="as_of", value=as_of)
     times: list[datetime] = []
     for at, value in enumerate(given):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from bisect import insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from .._text import counted, quoted
 from ..memory.events import AfterInvocation, BeforeModelCall, MessageAdded
 from ..memory.messages import copied, has_tool_result, text
 from ._as_of import AsOf, Hindsight, times_of, times_told
+from ._faults import refused
 
 if TYPE_CHECKING:
     from ..memory import Call, InjectionTrace, MemoryManager, Message
@@ -77,8 +78,9 @@ class ReplayAgent:
         model: Answers, ``await model.complete(system_prompt, messages)``, in place of the recorded answers. Recorded
             tool calls stay, since a model that gives a text calls no tool. Default: the recorded answers.
         as_of: When each message was said: the key under which a message, or its ``metadata``, holds its time
-            (``"created_at"``), a function of the message, or a list with one time for each message. A time is an aware
-            datetime or its ISO 8601 text; None stands for the time of the message before.
+            (``"created_at"``), a function of the message, or a list with one time for each message of ``recorded``,
+            which lacks the system messages at the start. A time is an aware datetime or its ISO 8601 text; None stands
+            for the time of the message before.
         aux_model: The default model of the extraction, which else is ``model``.
         system_prompt: Given to ``model``.
         call: Runs the manager's callbacks; see :meth:`MemoryManager.trace_injection`.
@@ -110,6 +112,7 @@ class ReplayAgent:
         call: Call | None = None,
         wait_for_saves: bool = True,
     ) -> None:
+        check_arguments(messages, manager, model, aux_model)
         self.recorded: list[Message] = conversations.read(messages)
         self.messages: list[Message] = []
         self.model_inputs: list[list[Message]] = []
@@ -129,6 +132,13 @@ class ReplayAgent:
         The SDK's type of the same event stands for memwb's own (``AfterInvocationEvent`` for ``AfterInvocation``), so
         that a trigger written for the SDK fires here too.
         """
+        if not callable(callback):
+            raise refused(
+                "ReplayAgent: add_hook: callback", callback, "a function of the event, async or not", "callback"
+            )
+        if not isinstance(event_type, type):
+            allowed = "a class of events, such as memwb.memory.AfterInvocation"
+            raise refused("ReplayAgent: add_hook: event_type", event_type, allowed, "event_type")
         name = event_type.__name__.removesuffix("Event")
         insort(self._hooks.setdefault(name, []), (order, callback), key=lambda hook: hook[0])
 
@@ -247,6 +257,27 @@ class ReplayAgent:
     def __repr__(self) -> str:
         state = "done" if self.done else f"{self.position} of {counted(len(self.recorded), 'message')}"
         return f"ReplayAgent({state}; {counted(len(self.model_inputs), 'model call')})"
+
+
+def check_arguments(messages: Any, manager: Any, model: Any, aux_model: Any) -> None:
+    """Check what a replay works with.
+
+    Raises:
+        ConfigError: The messages are no list, the manager does not extract and inject, or a model cannot be asked.
+    """
+    if isinstance(messages, str) or not isinstance(messages, Iterable):
+        raise refused(
+            "ReplayAgent: messages", messages, "a list of messages, as conversations.read takes it", "messages"
+        )
+    if isinstance(manager, type) or not callable(getattr(manager, "init_agent", None)):
+        raise refused(
+            "ReplayAgent: manager", manager, "a memwb.memory.MemoryManager (write MemoryManager([store]))", "manager"
+        )
+    for name, given in (("model", model), ("aux_model", aux_model)):
+        if given is not None and not (hasattr(given, "complete") or hasattr(given, "stream")):
+            raise refused(
+                f"ReplayAgent: {name}", given, "a model with 'async complete(system, messages)', or None", name
+            )
 
 
 def _calls_a_tool(message: Message) -> bool:

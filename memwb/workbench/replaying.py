@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from .._text import shortened
 from ..bridge import strands
@@ -15,6 +15,7 @@ from ..memory import (
     ExtractionResult,
     IntervalTrigger,
     InvocationTrigger,
+    MemoryContentBlockType,
     MemoryManager,
     MemoryMessageFilter,
     Message,
@@ -34,18 +35,7 @@ if TYPE_CHECKING:
 
 WRITE_TO = ("copies", "stores")
 
-KINDS = (
-    "text",
-    "toolUse",
-    "toolResult",
-    "image",
-    "document",
-    "reasoningContent",
-    "video",
-    "guardContent",
-    "citationsContent",
-    "cachePoint",
-)
+KINDS = get_args(MemoryContentBlockType)
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,16 @@ def agents(extraction: Any, answers: Any) -> list[Any]:
     return made
 
 
+def test_a_second_time_for_the_same_agent_changes_nothing() -> None:
+    sink = Sink({"trigger": InvocationTrigger()})
+    memory, answering = plugin(MemoryManager([sink])), scripted(["Hello."])  # type: ignore[list-item]
+    agent = Agent(model=answering, plugins=[memory], callback_handler=None)
+    asyncio.run(memory.init_agent(agent))
+    agent("Hi.")
+    assert [status.agent for status in memory.manager.extraction_status()] == [1]
+    assert sink.numbers == [0, 1]
+
+
 ANSWERS = ["Hello.", search("tea"), "Green.", "Bye."]
 
 

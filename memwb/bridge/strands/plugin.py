@@ -28,6 +28,7 @@ class StrandsPlugin:
         self.manager = manager
         self.name = manager.name
         self.hooks: list[Any] = []
+        self._agents: weakref.WeakSet[Any] = weakref.WeakSet()
         self._traces: weakref.WeakKeyDictionary[Any, InjectionTrace] = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
@@ -39,11 +40,17 @@ class StrandsPlugin:
         return [agent_tool(tool) for tool in self.manager.tools]
 
     async def init_agent(self, agent: Any) -> None:
-        """Give an agent the memory: its stores, its extraction, its injection. The SDK calls this."""
+        """Give an agent the memory: its stores, its extraction, its injection. The SDK calls this.
+
+        A second time for the same agent changes nothing.
+        """
         from strands.hooks.events import AfterInvocationEvent
 
+        if agent in self._agents:
+            return
         host = Host(agent)
         await self.manager.init_agent(host)
+        self._agents.add(agent)
         if self.manager.injection is not None:
             add_middleware(agent, model_stage().Input, self._inject)
 

@@ -30,7 +30,6 @@ class Fact:
     result: ExtractionResult
     written: bool = False
     deduplicated: bool = False
-    error: BaseException | None = None
 
 
 @dataclass(eq=False)

@@ -49,7 +49,8 @@ def resolve_extraction(store: Any) -> Extraction | None:
     refuse_unknown(config, _KEYS, f"{where} extraction")
     trigger = config.get("trigger")
     triggers = (IntervalTrigger(DEFAULT_TURNS),) if trigger is None else _listed(trigger)
-    extraction = Extraction(triggers, config.get("extractor"), config.get("filter") or MemoryMessageFilter())
+    given = config.get("filter")
+    extraction = Extraction(triggers, config.get("extractor"), MemoryMessageFilter() if given is None else given)
     _check(store, extraction, where)
     if extraction.extractor is None and not has_method(store, "add_messages"):
         from .model_extractor import ModelExtractor

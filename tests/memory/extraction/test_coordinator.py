@@ -317,9 +317,6 @@ class TestAgents:
         assert inbox.batches == [([0], [user("tea")])]
 
     async def test_an_agent_whose_class_takes_no_weak_references_is_served_too(self) -> None:
-        class Slim(Host):
-            __slots__ = ()
-
         class Bare:
             __slots__ = ("host",)
 

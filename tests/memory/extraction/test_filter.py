@@ -6,9 +6,11 @@ import copy
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memwb.errors import ConfigError
 from memwb.memory import Filtered, MemoryManager, MemoryMessageFilter, Message
 from memwb.memory.extraction import folds
 from memwb.memory.extraction.filter import Dropped, Numbered, filtered
@@ -186,3 +188,14 @@ class TestInjectedMemory:
             folded["content"][0]["text"] += "!"
         assert len((await manager.inject([user("tea 3?")]))[0]["content"]) == 2
         assert await saved(host, manager, inbox, first) == [first]
+
+
+@pytest.mark.parametrize("given", [[], (), "", 0, False, {}], ids=repr)
+def test_a_filter_that_is_none_is_refused_also_when_it_is_empty(given: Any) -> None:
+    with pytest.raises(ConfigError, match=r"extraction filter .*; write MemoryMessageFilter\(exclude="):
+        MemoryManager([Inbox(extraction={"filter": given})])
+
+
+def test_none_as_a_filter_is_the_default() -> None:
+    manager = MemoryManager([Inbox(extraction={"filter": None})])
+    assert manager.extraction["inbox"].filter == MemoryMessageFilter()
