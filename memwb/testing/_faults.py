@@ -27,6 +27,8 @@ class Faults(Iterator[str]):
     """
 
     def __init__(self, given: Schedule, known: Sequence[str], seed: str, where: str) -> None:
+        if not isinstance(given, str | Sequence | Mapping):
+            raise refused(where, given, "a fault, a list of faults, or a mapping from faults to shares", "faults")
         names = [given] if isinstance(given, str) else list(given)
         for name in names:
             if name not in (OK, *known):
@@ -37,6 +39,9 @@ class Faults(Iterator[str]):
                     value=name,
                     allowed=(OK, *known),
                 )
+        for share in given.values() if isinstance(given, Mapping) else ():
+            if isinstance(share, bool) or not isinstance(share, int | float):
+                raise refused(f"{where}: a share", share, "a number from 0 to 1", "faults")
         self._always = given if isinstance(given, str) else None
         self._listed = iter(() if isinstance(given, str | Mapping) else names)
         self._shares = dict(given) if isinstance(given, Mapping) else {}
@@ -58,6 +63,23 @@ class Faults(Iterator[str]):
             if drawn < 0:
                 return name
         return next(self._listed, OK)
+
+
+def refused(where: str, value: object, allowed: str, key: str) -> ConfigError:
+    """Return the error of an argument that is not what it must be."""
+    return ConfigError(f"{where} must be {allowed}, not {value!r:.80}.", key=key, value=value)
+
+
+def check_slow_and_error(where: str, seconds: object, error: object) -> None:
+    """Check how long a slow call takes and what a failing one raises.
+
+    Raises:
+        ConfigError: One of them is no such thing.
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+        raise refused(f"{where}: seconds", seconds, "a number of seconds, 0 or more", "seconds")
+    if error is not None and not isinstance(error, BaseException):
+        raise refused(f"{where}: error", error, "an exception such as OSError('down'), or None", "error")
 
 
 async def wait_forever() -> None:

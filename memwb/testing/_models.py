@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._text import counted, quoted
 from ..errors import NoAnswerError
 from ..memory.messages import copied, text
-from ._faults import Faults, Schedule, wait_forever
+from ._faults import Faults, Schedule, check_slow_and_error, refused, wait_forever
 
 if TYPE_CHECKING:
     from ..memory import Message
@@ -65,7 +65,12 @@ class ScriptedModel:
         if callable(answers):
             self._rule: Rule = answers
         elif isinstance(answers, Mapping):
+            for wanted in answers:
+                if not isinstance(wanted, str):
+                    raise refused("ScriptedModel: each key of answers", wanted, "a text that was asked", "answers")
             self._rule = _chooser(dict(answers))
+        elif not isinstance(answers, Sequence):
+            raise refused("ScriptedModel: answers", answers, "a list, a mapping or a function", "answers")
         elif isinstance(answers, str):
             raise TypeError(f"ScriptedModel: answers must be a list, a mapping or a function; write [{answers!r}].")
         else:
@@ -151,6 +156,10 @@ class FaultyModel:
         seconds: float = 0.05,
         error: BaseException | None = None,
     ) -> None:
+        if model is not None and not callable(getattr(model, "complete", None)):
+            allowed = "a model with 'async complete(system, messages)', or None"
+            raise refused("FaultyModel: model", model, allowed, "model")
+        check_slow_and_error("FaultyModel", seconds, error)
         self._model, self._seconds = model, seconds
         self._error = error or ConnectionError("the model cannot be reached")
         self._schedule: Iterator[str] = Faults(faults, self.FAULTS, f"{seed}", "FaultyModel: faults")

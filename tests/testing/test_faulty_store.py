@@ -163,3 +163,23 @@ async def test_the_same_faults_begin_anew_around_another_store() -> None:
     await other.add("tea")
     assert await contents(other) == ["tea"]
     assert await contents(store) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"add": 5}, "faults"),
+        ({"add": None}, "faults"),
+        ({"add": {"fail": "x"}}, "faults"),
+        ({"seconds": -1}, "seconds"),
+        ({"seconds": "x"}, "seconds"),
+        ({"error": 5}, "error"),
+        ({"poison": None}, "poison"),
+        ({"noise": "x"}, "noise"),
+        ({"store": None}, "store"),
+    ],
+)
+def test_an_argument_of_a_wrong_kind_is_refused_by_name(given: dict[str, Any], key: str) -> None:
+    with pytest.raises(ConfigError, match=r"FaultyStore: .* must be .*, not") as caught:
+        FaultyStore(**{"store": BareStore("notes"), **given})
+    assert caught.value.key == key

@@ -137,3 +137,22 @@ async def test_shares_are_kept_in_the_long_run() -> None:
 def test_an_unknown_fault_or_impossible_shares_are_refused(faults: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         FaultyModel(None, faults)
+
+
+@pytest.mark.parametrize(
+    ("made", "key"),
+    [
+        (lambda: FaultyModel(5), "model"),
+        (lambda: FaultyModel(None, 5), "faults"),
+        (lambda: FaultyModel(None, {"raise": "x"}), "faults"),
+        (lambda: FaultyModel(error="x"), "error"),
+        (lambda: FaultyModel(seconds="x"), "seconds"),
+        (lambda: FaultyModel(seconds=-1), "seconds"),
+        (lambda: ScriptedModel(None), "answers"),
+        (lambda: ScriptedModel({5: "a"}), "answers"),
+    ],
+)
+def test_an_argument_of_a_wrong_kind_is_refused_by_name(made: Any, key: str) -> None:
+    with pytest.raises(ConfigError, match=f"{key}.* must be .*, not") as caught:
+        made()
+    assert caught.value.key == key

@@ -366,3 +366,23 @@ async def test_any_conversation_is_gone_through_once_with_a_call_where_a_model_i
     assert agent.messages == talk
     assert [f"call {end}" for end in model_calls(talk)] == [seen for seen in hooks.seen if seen.startswith("call")]
     assert len(agent.model_inputs) == len(model_calls(talk))
+
+
+def test_an_argument_of_a_wrong_kind_is_refused_by_name() -> None:
+    manager = MemoryManager([notes()])
+    agent = ReplayAgent(TALK, manager)
+    wrong: list[tuple[Any, str]] = [
+        (lambda: ReplayAgent(None, manager), "messages"),  # type: ignore[arg-type]
+        (lambda: ReplayAgent("hello", manager), "messages"),  # type: ignore[arg-type]
+        (lambda: ReplayAgent(TALK, None), "manager"),  # type: ignore[arg-type]
+        (lambda: ReplayAgent(TALK, notes()), "manager"),  # type: ignore[arg-type]
+        (lambda: ReplayAgent(TALK, manager, model="gpt"), "model"),
+        (lambda: ReplayAgent(TALK, manager, aux_model=5), "aux_model"),
+        (lambda: ReplayAgent(TALK, manager, as_of=5), "as_of"),  # type: ignore[arg-type]
+        (lambda: agent.add_hook(print, 5), "event_type"),  # type: ignore[arg-type]
+        (lambda: agent.add_hook(None, AfterInvocation), "callback"),  # type: ignore[arg-type]
+    ]
+    for made, key in wrong:
+        with pytest.raises(ConfigError, match=r"ReplayAgent: .* must be .*, not") as caught:
+            made()
+        assert caught.value.key == key
