@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import FileIO
 from operator import attrgetter
 from pathlib import Path
@@ -270,14 +270,14 @@ class Folder:
 
     def _holder(self, path: str) -> Key | None:
         """Return whose entries a file holds; None: there is no file."""
-        known = self._lines.get(path)
+        known, fit = self._lines.get(path), partial(self._fit, path)
         signature = self._look(path)
         if signature is None or (known is not None and known.signature == signature):
             return None if known is None or signature is None else known.key
         with suppress(FileNotFoundError), FileIO(path) as file:
             head = file.read(_HEAD)
-            key = _lines.key_of(head[: head.rfind(b"\n") + 1] if len(head) == _HEAD else head)
-            if key != NO_KEY or len(head) < _HEAD:
+            key = _lines.key_of(head[: head.rfind(b"\n") + 1] if len(head) == _HEAD else head, fit)
+            if len(head) < _HEAD or fit(key) == _lines.EXACT:
                 return key
         lines = self.looked(path)
         return None if lines is None else lines.key
@@ -292,7 +292,7 @@ class Folder:
                 return None
             data, signature = found
             if known is None and self._scanned.get(path) != signature:
-                span = _lines.find(data, id)  # once, without reading all lines
+                span = _lines.find(data, id, partial(self._fit, path))  # once, without reading all lines
                 if not isinstance(span, bool):
                     self._scanned[path] = signature
                     return span and Place(path, data, signature, *span)
@@ -317,11 +317,11 @@ class Folder:
             known = self._lines.get(path)
             if known is not None and known.proven and known.signature == signature:
                 return known, data, None
-            lines = known if known is not None and known.is_start_of(data) else Lines()
+            lines = known if known is not None and self._goes_on(path, known, data) else Lines()
             whole = lines is not known
             self._lines.pop(path, None)
             with without_collector():
-                entries = lines.read(data)
+                entries = lines.read(data, partial(self._fit, path))
             cut = lines.damage and lines.damage[-1][2] == len(data)
             if not cut or free:
                 break
@@ -333,6 +333,17 @@ class Folder:
         texts = [data[begin:end] for _, begin, end, _ in lines.damage]
         self.note(path, damage, [(text, texts[:at].count(text)) for at, text in enumerate(texts)])
         return lines, data, entries if whole else None
+
+    def _goes_on(self, path: str, known: Lines, data: bytes) -> bool:
+        """Whether these are the bytes that are known, with or without more, and more cannot make the file another's."""
+        return known.is_start_of(data) and (known.key == NO_KEY or self._fit(path, known.key) == _lines.EXACT)
+
+    def _fit(self, path: str, key: Key) -> int:
+        """Return how a file's name fits a session and user."""
+        places = _places_of(self.path, key)
+        if path in places:
+            return _lines.EXACT
+        return _lines.ALIKE if folded(path) in map(folded, places) else _lines.NOT
 
     @staticmethod
     def _look(path: str) -> _files.Signature | None:

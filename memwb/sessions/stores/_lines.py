@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate, chain, repeat
 from operator import itemgetter, le
 from typing import Any, Final
@@ -22,13 +22,21 @@ Key = tuple[str, str]
 BOM: Final = b"\xef\xbb\xbf"
 _NEVER_ESCAPED = re.compile(r"[A-Za-z0-9_.:-]+")  # characters that no writer of JSON gives another form
 NO_KEY: Final[Key] = ("", "")
+EXACT, ALIKE, NOT = 2, 1, 0
+"""How a file's name fits a session and user: as it is, but for letter case or Unicode form, or not at all."""
+
+Fit = Callable[[Key], int]
 _in_columns = itemgetter(*FIELDS)
+
+
+def _fits_any(key: Key) -> int:
+    return EXACT
 
 
 class Lines:
     """Where the entries of one file are; their texts are not kept.
 
-    A good line is one entry. All of a file's entries are of one user's session, that of the first good line.
+    A good line is one entry. All of a file's entries are of one user's session, the one that :func:`key_of` tells.
 
     Attributes:
         key: Session and user, or :data:`NO_KEY` without any good line.
@@ -56,11 +64,12 @@ class Lines:
         self._order: list[int] = []  # where they are not in order
         self._open_at = -1  # where a last line without newline starts
 
-    def read(self, data: bytes) -> list[MemoryEntry]:
+    def read(self, data: bytes, fit: Fit = _fits_any) -> list[MemoryEntry]:
         """Read the file, or what has been added to it since; return the entries that are new.
 
         Args:
             data: All of the file's bytes. So many as have been read before are the same.
+            fit: How the file's name fits a session and user.
         """
         start, size = self.size, len(data)
         if self._open_at >= 0 and start < size:  # the last line was not complete; now it is
@@ -68,6 +77,8 @@ class Lines:
             self._take_back(start)
         begin = len(BOM) if start == 0 and data.startswith(BOM) else start
         added = data[begin:]
+        if self.key == NO_KEY:
+            self.key = key_of(added, fit)
         entries = self._read_common(added, begin) or self._read_each(added, begin)
         self.crc = zlib.crc32(memoryview(data)[self.size :], self.crc)
         self.size = size
@@ -97,7 +108,7 @@ class Lines:
             and -LAST < min(*created, *updated) <= max(*created, *updated) < LAST
             and all((*key, *ids))
             and sessions.count(key[0]) == users.count(key[1]) == len(places) == count
-            and self.key in (NO_KEY, key)
+            and self.key == key
             and self.ids.keys().isdisjoint(places)
             and _json.is_plain(data)
         ):
@@ -105,7 +116,6 @@ class Lines:
         times = (*self.times[-1:], *created)
         self.in_order = self.in_order and all(map(le, times, times[1:]))
         starts = list(accumulate((len(line) + 1 for line in lines), initial=begin))
-        self.key = key
         self.ids.update(places)
         self.starts.extend(starts[:-1])
         self.ends.extend([start - 1 for start in starts[1:]])
@@ -127,8 +137,7 @@ class Lines:
             if isinstance(entry, MemoryEntry) and (
                 entry.session_id != session_id or entry.user_id != user_id or entry.memory_id in self.ids
             ):
-                entry = self._flaw(entry) or entry
-                session_id, user_id = self.key
+                entry = self._flaw(entry)
             if isinstance(entry, str):
                 self.damage.append((self.lines, begin, end, entry))
             elif entry is not None:
@@ -177,16 +186,11 @@ class Lines:
 
     def _flaw(self, entry: MemoryEntry) -> str:
         if self.key[0] != entry.session_id or self.key[1] != entry.user_id:
-            key = (entry.session_id, entry.user_id)
-            if self.key != NO_KEY:
-                return (
-                    f"it is of session {key[0]!r:.60} and user {key[1]!r:.60}, the file of {self.key[0]!r:.60} and "
-                    + (f"{self.key[1]!r:.60}")
-                )
-            self.key = key
-        if entry.memory_id in self.ids:
-            return f"its memory_id {entry.memory_id!r:.60} is that of an earlier line"
-        return ""
+            line = f"it is of session {entry.session_id!r:.60} and user {entry.user_id!r:.60}"
+            if self.key == NO_KEY:
+                return f"{line}, whose place is another file"
+            return f"{line}, the file of {self.key[0]!r:.60} and {self.key[1]!r:.60}"
+        return f"its memory_id {entry.memory_id!r:.60} is that of an earlier line"
 
     def _take_back(self, start: int) -> None:
         """Forget the last line, which starts here."""
@@ -233,7 +237,7 @@ def entry_at(data: bytes, begin: int, end: int) -> MemoryEntry | str | None:
     return _entry_in(data[begin:end])
 
 
-def find(data: bytes, id: str) -> tuple[int, int] | bool | None:
+def find(data: bytes, id: str, fit: Fit) -> tuple[int, int] | bool | None:
     """Look for the line of an id without reading the others.
 
     Returns:
@@ -250,19 +254,29 @@ def find(data: bytes, id: str) -> tuple[int, int] | bool | None:
         end = len(data) if end < 0 else end
         entry = entry_at(data, begin, end)
         if isinstance(entry, MemoryEntry) and entry.memory_id == id:
-            key = key_of(data) if key == NO_KEY else key
+            key = key_of(data, fit) if key == NO_KEY else key
             if (entry.session_id, entry.user_id) == key:
                 return begin, end
     return None
 
 
-def key_of(data: bytes) -> Key:
-    """Return session and user of the first good line, or :data:`NO_KEY`."""
+def key_of(data: bytes, fit: Fit) -> Key:
+    """Return whose entries a file holds, or :data:`NO_KEY`: session and user of the first good line that fits its name.
+
+    A line of somebody else's, wherever it stands, does not make the file his. Where no line fits exactly, one that is
+    alike tells: some file systems find a file under such a name, too.
+    """
+    alike = NO_KEY
     for begin, end in spans(data, len(BOM) if data.startswith(BOM) else 0):
         entry = entry_at(data, begin, end)
         if isinstance(entry, MemoryEntry):
-            return entry.session_id, entry.user_id
-    return NO_KEY
+            key = (entry.session_id, entry.user_id)
+            fitting = fit(key)
+            if fitting == EXACT:
+                return key
+            if fitting == ALIKE and alike == NO_KEY:
+                alike = key
+    return alike
 
 
 def _entry_in(line: bytes) -> MemoryEntry | str | None:

@@ -307,7 +307,7 @@ class FileStore:
     ) -> bool:
         """Put these entries in the place of all that a user's session holds: all of them or, if one is refused, none.
 
-        The file is replaced by a new one, whole or not at all. Its damaged lines stay, at its beginning.
+        The file is replaced by a new one, whole or not at all. Its damaged lines stay, at its end.
 
         Args:
             session_id: The session.
@@ -333,7 +333,7 @@ class FileStore:
             self._changes.refuse_known(rows, but=path)
             path = self._changes.path_for((session_id, user_id))
             damaged, signature = self._folder.damaged_lines(path)
-            self._changes.replace(path, [*damaged, *map(_lines.line_of, rows)], signature)
+            self._changes.replace(path, [*map(_lines.line_of, rows), *damaged], signature)
             for row in rows:
                 self._folder.ids[row[0]] = path
             return True

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from memwb import _files
 from memwb.errors import ConfigError, DamagedFileError, DuplicateEntryError
-from memwb.sessions import FileStore, MemoryEntry, SessionInfo
+from memwb.sessions import FileStore, Memory, MemoryEntry, SessionInfo
 from memwb.sessions.stores import _lines
+from memwb.testing import ScriptedModel
 from memwb.testing.sessions import ODD_IDS, session_entry
 
 PROJECT = Path(__file__).parents[3]
@@ -104,8 +105,8 @@ async def test_damaged_lines_are_kept_when_the_file_is_written_anew_and_not_told
     assert [place for _, place, _ in store.damage] == ["line 2", "line 3", "line 5", "line 7"]
     await store.update(session_entry("m2", content="changed"))
     await store.replace_session("s1", "default", [session_entry("new")])
-    assert path.read_text().splitlines()[:4] == bad
-    assert [place for _, place, _ in store.damage] == [f"line {number}" for number in range(1, 5)]
+    assert path.read_text().splitlines()[1:] == bad
+    assert [place for _, place, _ in store.damage] == [f"line {number}" for number in range(2, 6)]
     assert await store.get_entries("s1") == [session_entry("new")]
     await store.delete_session("s1")
     assert store.damage == []
@@ -246,11 +247,71 @@ async def test_a_line_of_another_session_is_damage_and_a_file_out_of_place_is_to
     with pytest.warns(UserWarning, match="left as it is"):
         assert await store.sessions() == [SessionInfo("s1", "default", 1, 1.0, 1.0)]
     assert [(file, place) for file, place, _ in store.damage] == [
-        (str(copy), "all lines"),
+        (str(copy), "line 1"),
         (str(path), "line 2"),
         (str(path), "line 3"),
     ]
     assert await store.get_entries("copy") == []
+
+
+@pytest.mark.filterwarnings("ignore:.*of session 'other'")
+@pytest.mark.parametrize("place", [0, 1, 3])
+async def test_a_line_of_somebody_elses_never_makes_a_file_his(base, place):
+    """A foreign line is damage wherever it stands, also once it is the first good line, or the only one."""
+    lines = [definable_line(session_entry(f"m{number}", created_at=float(number))) for number in range(3)]
+    lines.insert(place, definable_line(session_entry("foreign", "other")))
+    path = write(base / "s1" / "default.jsonl", *lines)
+    store = FileStore(base)
+
+    async def held():
+        stores = (store, FileStore(base))
+        found = [[entry.memory_id for entry in await one.get_entries("s1")] for one in stores]
+        assert [info.session_id for one in stores for info in await one.sessions()] == ["s1"] * 2 * bool(found[0])
+        assert await store.get_entries("other") == []
+        assert await FileStore(base).get_entry("foreign") is None
+        assert found[0] == found[1]
+        assert sorted(base.rglob("*.jsonl")) == [path]
+        assert json.loads(lines[place]) in written(path)
+        return found[0]
+
+    assert await held() == ["m0", "m1", "m2"]
+    await store.delete("m0")
+    assert await held() == ["m1", "m2"]
+    await store.update(session_entry("m1", content="new"))
+    assert (await FileStore(base).get_entry("m1")).content == "new"
+    await store.add(session_entry("m3", created_at=9.0))
+    assert await held() == ["m1", "m2", "m3"]
+    assert await store.replace_session("s1", "default", [session_entry("n1")])
+    assert await held() == ["n1"]
+    await store.delete("n1")
+    assert await held() == []
+    await FileStore(base).add(session_entry("m4"))
+    assert await held() == ["m4"]
+
+
+async def test_a_file_with_a_foreign_line_in_front_is_summarised_in_its_place(base):
+    lines = [definable_line(session_entry(f"m{number}", created_at=float(number))) for number in range(9)]
+    write(base / "s1" / "default.jsonl", definable_line(session_entry("foreign", "a/b")), *lines)
+    memory = Memory(FileStore(base), model=ScriptedModel(["in short"]), max_messages=9)
+    with pytest.warns(UserWarning, match="of session 'a/b'"):
+        await memory.add({"role": "user", "content": "tenth"}, "s1")
+    assert [entry.content for entry in await memory.get_entries("s1")] == [
+        *("text of m0", "text of m1", "in short", "text of m5", "text of m6", "text of m7", "text of m8", "tenth"),
+    ]
+    with pytest.warns(UserWarning, match="of session 'a/b'"):
+        assert [(info.session_id, info.count) for info in await FileStore(base).sessions()] == [("s1", 8)]
+
+
+async def test_a_file_that_is_found_under_a_name_of_other_letter_case_stays_its_owners(base):
+    await FileStore(base).add(session_entry("m1", "aB"))
+    os.symlink("aB", base / "AB")  # as a file system that knows no case shows it
+    store = FileStore(base)
+    assert await store.get_entries("AB") == []
+    await store.add(session_entry("m2", "AB"))
+    assert [await FileStore(base).get_entries(id) for id in ("aB", "AB")] == [
+        [session_entry("m1", "aB")],
+        [session_entry("m2", "AB")],
+    ]
 
 
 async def test_fields_that_memwb_does_not_know_are_kept_by_an_update(base):
