@@ -8,10 +8,18 @@ from typing import Any, Self
 
 from .. import _time
 from .._text import counted, said
-from ..errors import EntryNotFoundError, SummaryError
+from ..errors import ConfigError, EntryNotFoundError, SummaryError
 from .messages import ContextMessage, context_message, message_parts, with_content
 from .preview import Outcome, SummaryEvent, SummaryPreview
-from .summarize import TIME_LIMIT, SummarizeStrategy, ask, check_shrinks, checked_count, checked_time_limit
+from .summarize import (
+    TIME_LIMIT,
+    SummarizeStrategy,
+    ask,
+    check_shrinks,
+    checked_count,
+    checked_model,
+    checked_time_limit,
+)
 from .swap import Overtaken, entry_class, swap_in, swap_out
 from .types import MemoryEntry, MemoryStore
 
@@ -66,8 +74,15 @@ class Memory:
             from .stores.in_memory import InMemoryStore
 
             store = InMemoryStore()
-        self.store: Any = store
-        self.model = model
+        self.store: Any = _checked_store(store)
+        self.model = checked_model(model)
+        if not isinstance(enabled, bool):
+            raise ConfigError(
+                f"Memory: enabled is {enabled!r:.80}; it must be True or False.", key="enabled", value=enabled
+            )
+        if not (description is None or isinstance(description, str)):
+            told = f"Memory: description is {description!r:.80}; it must be a text or None."
+            raise ConfigError(told, key="description", value=description)
         self.enabled = enabled
         self.max_messages = checked_count("max_messages", max_messages, 1)
         self.pin_count = checked_count("pin_count", pin_count)
@@ -311,6 +326,19 @@ class Memory:
         now = _time.now().timestamp()
         self._last[key] = now if now > self._last[key] else self._last[key] + _TICK
         return self._last[key]
+
+
+def _checked_store(store: Any) -> Any:
+    if isinstance(store, MemoryStore) and not isinstance(store, type):
+        return store
+    given = f"the class {store.__name__}" if isinstance(store, type) else f"{type(store).__name__} {store!r:.80}"
+    hint = f"SQLiteStore({store!r:.80})" if isinstance(store, str) else 'SQLiteStore("memory.db")'
+    raise ConfigError(
+        f"Memory: {given} is no store of sessions. Give a store, such as {hint}, or any object with the methods of "
+        "memwb.sessions.MemoryStore.",
+        key="store",
+        value=store,
+    )
 
 
 def _named(value: object) -> str:

@@ -238,7 +238,7 @@ async def _answer(model: Any, system: str, prompt: str) -> Any:
         message = message_class(model)
         asked = [message(role="system", content=system), message(role="user", content=prompt)]
         reply = await model.ainvoke(messages=asked, assistant_message=message(role="assistant", content=""))
-        return getattr(reply, "content", None)
+        return getattr(reply, "content", reply)  # what has no content is shown where the answer is refused
     if hasattr(model, "complete"):
         return await model.complete(system, [{"role": "user", "content": [{"text": prompt}]}])
     raise ConfigError(
@@ -266,6 +266,23 @@ def checked_count(name: str, value: Any, least: int = 0) -> int:
             f"Memory: {name} is {value!r}; it must be a whole number, at least {least}.", key=name, value=value
         )
     return value
+
+
+def checked_model(model: Any) -> Any:
+    """Refuse what is neither None nor can be asked for a summary."""
+    if model is None or (not isinstance(model, type) and (_has(model, "ainvoke") or _has(model, "complete"))):
+        return model
+    given = f"the class {model.__name__}" if isinstance(model, type) else f"{type(model).__name__} {model!r:.80}"
+    raise ConfigError(
+        f"Memory: the model is {given}; it must be an object with 'ainvoke(messages=..., assistant_message=...)' or "
+        "'complete(system, messages)', or None.",
+        key="model",
+        value=model,
+    )
+
+
+def _has(model: Any, name: str) -> bool:
+    return callable(getattr(model, name, None))
 
 
 def checked_time_limit(value: Any) -> float:

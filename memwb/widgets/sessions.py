@@ -41,7 +41,8 @@ class SessionsPanel(Panel):
         store: A store of sessions that lists them, or a Memory, whose model and settings are taken.
         model: Asked for summaries; None: they can be written by hand.
         bench: The workbench that a session can be opened in.
-        **settings: ``max_messages``, ``pin_count`` and ``recent_count``, as for :class:`memwb.sessions.Memory`.
+        **settings: ``max_messages``, ``pin_count``, ``recent_count`` and ``time_limit``, as for
+            :class:`memwb.sessions.Memory`.
 
     Raises:
         ConfigError: It is no such store, or a setting has a wrong value.
@@ -84,7 +85,7 @@ class SessionsPanel(Panel):
         return await self.state.filter(**changes)
 
     async def set(self, **changes: Any) -> None:
-        """Change ``max_messages``, ``pin_count`` or ``recent_count``."""
+        """Change ``max_messages``, ``pin_count``, ``recent_count`` or ``time_limit``."""
         await self.state.set(**changes)
 
     async def preview(self) -> SummaryPreview:

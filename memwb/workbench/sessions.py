@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PAGE_SIZE = 50
 """Entries of a session on one page."""
 
-SETTINGS = ("max_messages", "pin_count", "recent_count")
+SETTINGS = ("max_messages", "pin_count", "recent_count", "time_limit")
 _FILTERS = ("where", "role", "page")
 
 
@@ -43,7 +43,7 @@ class SessionsState:
         store: A store of sessions that lists them, or a Memory, whose model and settings are taken.
         model: Who is asked for a summary; see :class:`memwb.sessions.Memory`.
         bench: The workbench that a session can be opened in.
-        **settings: ``max_messages``, ``pin_count`` and ``recent_count``, as for a Memory.
+        **settings: ``max_messages``, ``pin_count``, ``recent_count`` and ``time_limit``, as for a Memory.
 
     Attributes:
         memory: The memory over the store; it never summarises by itself here.
@@ -224,7 +224,7 @@ class SessionsState:
 
     @while_open
     async def set(self, **changes: Any) -> None:
-        """Change ``max_messages``, ``pin_count`` or ``recent_count``; a summary that was previewed is dropped.
+        """Change ``max_messages``, ``pin_count``, ``recent_count`` or ``time_limit``; a previewed summary is dropped.
 
         Raises:
             ConfigError: An unknown name or a wrong value; nothing was changed.
@@ -233,7 +233,8 @@ class SessionsState:
             if key not in SETTINGS:
                 message = f"Sessions: unknown setting {key!r}; it takes {', '.join(SETTINGS)}.{nearest(key, SETTINGS)}"
                 raise ConfigError(message, key=key, allowed=SETTINGS)
-        Memory(**{**{key: getattr(self.memory, key) for key in SETTINGS}, **changes})  # checks them
+        settings = {key: getattr(self.memory, key) for key in SETTINGS}
+        Memory(model=self.memory.model, **{**settings, **changes})  # checks them
         for key, value in changes.items():
             setattr(self.memory, key, value)
         self.preview = None

@@ -659,6 +659,44 @@ def test_a_setting_of_a_wrong_value_is_refused(setting, value):
     assert caught.value.key == setting
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            {"store": "memory.db"},
+            r"str 'memory\.db' is no store of sessions\. Give a store, .* SQLiteStore\('memory\.db'\)",
+        ),
+        ({"store": 5}, r'int 5 is no store of sessions.*SQLiteStore\("memory\.db"\)'),
+        ({"store": SQLiteStore}, "the class SQLiteStore is no store"),
+        ({"model": "gpt"}, "the model is str 'gpt'; it must be an object with 'ainvoke"),
+        ({"model": SmallModel}, "the model is the class SmallModel"),
+        ({"enabled": "no"}, "enabled is 'no'; it must be True or False"),
+        ({"description": 5}, "description is 5; it must be a text or None"),
+    ],
+)
+def test_what_a_memory_could_never_work_with_is_refused_when_it_is_built(wrong, told):
+    with pytest.raises(ConfigError, match=f"Memory: {told}") as caught:
+        Memory(**wrong)
+    assert caught.value.key == next(iter(wrong))
+
+
+async def test_a_reply_that_is_a_text_is_the_summary_and_one_that_is_none_is_shown():
+    class Replies:
+        def __init__(self, reply):
+            self.reply = reply
+
+        async def ainvoke(self, *, messages, assistant_message):
+            return self.reply
+
+    texts = []
+    for reply in ("They talked.", {"text": "They talked."}):
+        memory = Memory(model=Replies(reply), **SETTINGS)
+        await talk(memory, 9)
+        preview = await memory.preview_summary("s", "u")
+        texts.append(preview.answer or preview.problem)
+    assert texts == ["They talked.", "the model answered {'text': 'They talked.'} where a text was to be."]
+
+
 def test_the_documented_settings_and_their_defaults():
     memory = Memory()
 

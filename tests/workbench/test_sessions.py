@@ -274,6 +274,27 @@ async def test_a_memory_brings_its_model_and_its_settings(opened, talked):
     assert preview.answer == "Short."
 
 
+async def test_a_memory_brings_its_time_limit_which_can_be_changed(opened, talked):
+    state = await opened(Memory(talked, SmallModel(seconds=60), time_limit=0.01))
+    await state.read("monday")
+    assert (await state.preview_summary()).problem == "the model has not answered within 0.01 seconds."
+
+    await state.set(time_limit=0.02)
+    assert (await state.preview_summary()).problem == "the model has not answered within 0.02 seconds."
+
+
+async def test_settings_that_can_never_shrink_a_session_are_refused_where_there_is_a_model(opened, talked):
+    state = await opened(talked, SmallModel())
+    with pytest.raises(ConfigError, match="no summary would ever bring a session below its limit"):
+        await state.set(max_messages=1, pin_count=50)
+    assert (state.memory.max_messages, state.memory.pin_count) == (100, 2)
+
+
+def test_a_model_that_cannot_be_asked_is_refused(talked):
+    with pytest.raises(ConfigError, match="the model is int 5"):
+        SessionsState(talked, 5)
+
+
 async def test_a_model_that_fails_leaves_a_preview_that_says_so(opened, talked):
     state = await opened(talked, SmallModel(ConnectionError("no route")))
     await state.read("monday")
