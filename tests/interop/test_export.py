@@ -26,10 +26,7 @@ from memwb.workbench import WorkbenchState
 from tests.interop import worlds
 from tests.memory.stores import WordStore, user
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = worlds.LEFT_UNASKED
 
 WITHOUT_MEMWB = """
 import sys

@@ -23,10 +23,7 @@ from tests.interop.capture import CapturingModel, look
 from tests.interop.test_injection_oracle import for_a_model
 from tests.memory.stores import WordStore
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = worlds.LEFT_UNASKED
 
 
 def agent_with(manager: MemoryManager, model: Any, **given: Any) -> Any:
@@ -48,12 +45,12 @@ async def test_the_model_gets_what_the_trace_shows_and_the_history_stays_untouch
         agent.messages = worlds.conversation(rng)
         capturing.script = [worlds.text(rng, 3) for _ in range(rng.choice([0, 0, 1, 2]))]
         await agent.invoke_async(None if agent.messages else "tea")
+        durable = for_a_model(agent.messages)
+        assert "<memory>" not in json.dumps(durable, default=repr)
         for history, given in capturing.calls:
             trace = await manager.trace_injection(history, state=agent.state, agent=agent)
             assert given == for_a_model(trace.messages)
-        durable = for_a_model(agent.messages)
-        assert "<memory>" not in json.dumps(durable, default=repr)
-        assert durable[: len(history)] == for_a_model(history)
+            assert durable[: len(history)] == for_a_model(history)
 
 
 @pytest.mark.parametrize("placement", ["prepend", "append"])

@@ -25,10 +25,7 @@ from tests.interop.capture import CapturingModel, agent_with
 from tests.interop.test_injection_oracle import for_a_model
 from tests.memory.stores import WordStore
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = worlds.LEFT_UNASKED
 
 
 def with_plugin(model: Any, **injection: Any) -> Any:

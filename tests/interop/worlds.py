@@ -7,9 +7,19 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from memwb.memory import MemoryEntry, Message
 from memwb.stores import TestMemoryStore
 from tests.memory.stores import BareStore, FailingStore, WordStore
+
+LEFT_UNASKED = [
+    pytest.mark.filterwarnings("ignore:coroutine 'Echo.search' was never awaited:RuntimeWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <coroutine object Echo.search:pytest.PytestUnraisableExceptionWarning"
+    ),
+]
+"""Marks for tests of the SDK's manager: where one store fails before it is awaited, it never awaits the others."""
 
 WORDS = (
     "tea coffee milk the a is cane walk latex mat yoga morning İzmir Straße café 東京 C++ don't 42 "
