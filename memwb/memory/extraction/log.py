@@ -23,7 +23,9 @@ class ExtractionLog(Sequence[Event]):
     """The events of a manager's extraction, oldest first; a screen subscribes to it, a notebook prints it.
 
     Args:
-        limit: So many events it keeps; the oldest go first. What :attr:`unreadable` holds is kept beside.
+        limit: So many events it keeps; the oldest go first. What :attr:`unreadable` holds is kept beside. An event
+            ``Buffered`` holds the agent's own message, images too, so that these stay in memory as long as it is kept,
+            also when they are saved and the agent has dropped them.
 
     Attributes:
         dropped: How many events are gone.
