@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import orjson
@@ -80,7 +81,7 @@ class Changes:
                     found[key] = path
         elif self._checked_ids or len(ids) > 1:
             for path in self._folder.files():
-                self._folder.looked(path)
+                self._folder.spared(path, partial(self._folder.looked, path))
             self._all_known = True
         for id in ids:
             if self._all_known and self._folder.ids.get(id) in (None, but):

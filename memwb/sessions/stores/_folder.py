@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -12,7 +13,7 @@ from functools import lru_cache, partial
 from io import FileIO
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ... import _files
 from ..._collector import without_collector
@@ -30,6 +31,9 @@ _SETTLED_NS = 2_000_000_000
 _AGAIN, _AGAINS = 0.003, 200  # seconds until a last line that is not complete is read again, and how often
 _HEAD = 1 << 16
 _TRIES = 5
+_OUT_OF_MEANS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # which says nothing of the file
+
+_T = TypeVar("_T")
 
 _id_of = attrgetter("memory_id")
 _folders: weakref.WeakSet[Folder] = weakref.WeakSet()
@@ -64,6 +68,7 @@ class Folder:
         self._damage: dict[str, list[Damage]] = {}
         self._scanned: dict[str, _files.Signature] = {}  # files in which an id was sought without reading the lines
         self._names: tuple[_files.Signature, set[str], set[str]] | None = None
+        self._unreadable: set[str] = set()
         self._telling = Telling(where)
         self.ids: dict[str, str] = {}  # the file in which each id was seen last
         self.lock = threading.RLock()
@@ -72,17 +77,31 @@ class Folder:
     def files(self) -> Iterator[str]:
         """Give every file."""
         for folder in listed(self.path):
-            if folder.is_dir() and not folder.name.startswith(GONE):
-                for file in listed(folder.path):
+            if not folder.name.startswith(GONE):
+                for file in self.spared(folder.path, partial(_within, folder)) or ():
                     if file.name.endswith(ENDING):
                         yield file.path
+
+    def spared(self, path: str, look: Callable[[], _T]) -> _T | None:
+        """Look at one file or folder of all; None, and noted as damage, where the system does not let it be read."""
+        try:
+            return look()
+        except FileNotFoundError:  # it has just been removed
+            return None
+        except OSError as error:
+            if error.errno in _OUT_OF_MEANS:
+                raise
+            self._unreadable.add(path)
+            self.note(path, [(path, "all lines", f"it cannot be read: {error.strerror or error}")])
+            return None
 
     def state(self, paths: Sequence[str] | None = None) -> tuple[object, ...] | None:
         """Return the signatures of some or all files; None where one of them does not prove its file unchanged."""
         found: list[object] = []
         for path in self.files() if paths is None else paths:
-            signature, known = self._look(path), self._lines.get(path)
-            if known is None or not known.proven or known.signature != signature:
+            signature, known = self.spared(path, partial(self._look, path)), self._lines.get(path)
+            holds = known is not None and known.proven and known.signature == signature
+            if not holds and path not in self._unreadable:
                 return None  # it has not been read in this state, or too soon after it was changed
             found.append((path, signature))
         return tuple(found)
@@ -108,7 +127,9 @@ class Folder:
         """Return the files of all users of a session, and those without entries in its folder."""
         files = [file for name in names_of(session_id) for file in listed(os.path.join(self.path, name))]
         paths = [file.path for file in files if file.name.endswith(ENDING)]
-        return [path for path in paths if (self._holder(path) or NO_KEY)[0] in (session_id, NO_KEY[0])]
+        holders = [self.spared(path, partial(self._holder, path)) for path in paths]
+        own = (session_id, NO_KEY[0])
+        return [path for path, holder in zip(paths, holders, strict=True) if holder is not None and holder[0] in own]
 
     def free_name(self, folder: str, id: str, ending: str = "", soon: Sequence[str] = ()) -> str:
         """Return the name for an id in a folder: that of its own folder, or one for a new file or folder.
@@ -215,10 +236,10 @@ class Folder:
         hint = self.ids.get(id)
         for path in (*([hint] if hint else ()), *first):
             seen.add(path)
-            if place := self._place(path, id):
+            if place := self.spared(path, partial(self._place, path, id)):
                 return place
         for path in self.files():
-            if path not in seen and (place := self._place(path, id)):
+            if path not in seen and (place := self.spared(path, partial(self._place, path, id))):
                 return place
         return None
 
@@ -326,6 +347,7 @@ class Folder:
             if not cut or free:
                 break
             time.sleep(_AGAIN)  # somebody is writing that line just now, or has left it like this
+        self._unreadable.discard(path)
         settled = all(now - changed >= _SETTLED_NS for changed in signature[3:])
         self.put(path, lines, _files.Written(signature, settled))
         self.ids.update(dict.fromkeys(map(_id_of, entries), path))
@@ -365,6 +387,10 @@ def _entry(path: str, data: bytes, begin: int, end: int) -> MemoryEntry:
     if isinstance(entry, MemoryEntry):
         return entry
     raise DamagedFileError(path, "", "it was changed by another program while it was being read")
+
+
+def _within(folder: os.DirEntry[str]) -> list[os.DirEntry[str]]:
+    return listed(folder.path) if folder.is_dir() else []
 
 
 def listed(folder: str) -> list[os.DirEntry[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
@@ -42,7 +43,8 @@ class FileStore:
       process is killed or interrupted; through a power cut only with ``durable=True``. Definable takes no lock: what it
       writes at the same moment can be lost.
     - A line that cannot be read is left out, warned of once and listed in :attr:`damage`; it stays in the file. Fields
-      that memwb does not know are kept.
+      that memwb does not know are kept. A file that the system does not let be read is listed there too, and the
+      others are served: an id that it alone holds counts as free.
     - Files that have not changed are not read again. An entry is added by one write at the file's end; ``update`` and
       ``delete`` write the file anew. So sessions of some thousand entries are served well; for larger ones take
       :class:`SQLiteStore`.
@@ -79,7 +81,7 @@ class FileStore:
 
     @property
     def damage(self) -> list[tuple[str, str, str]]:
-        """The lines that were met and cannot be read, as ``(file, "line 3", reason)``."""
+        """What was met and cannot be read, as ``(file, "line 3", reason)``; of a whole file: ``"all lines"``."""
         return self._folder.damage()
 
     async def initialize(self) -> None:
@@ -271,21 +273,8 @@ class FileStore:
             OSError: A file could not be read.
         """
         self._changes.finish_what_was_cut_off()
-        found = []
-        for path in self._folder.files():
-            lines = self._folder.looked(path)
-            if lines is None or not lines.starts:
-                continue
-            if self._folder.find(lines.key) == path:
-                times = lines.times
-                found.append(SessionInfo(*lines.key, len(times), min(times), max(times)))
-            elif self._folder.looked(path) is lines:  # it was not removed just now
-                session_id, user_id = lines.key
-                reason = (
-                    f"it holds entries of session {session_id!r:.60} and user {user_id!r:.60}, but not in their place"
-                )
-                self._folder.note(path, [(path, "all lines", reason)])
-        return sorted(found, key=lambda info: (info.session_id, info.user_id))
+        infos = [self._folder.spared(path, partial(self._info, path)) for path in self._folder.files()]
+        return sorted(filter(None, infos), key=lambda info: (info.session_id, info.user_id))
 
     async def revision(self, session_id: str | None = None) -> tuple[object, ...] | None:
         """Return what is another after each change, whoever made it: the state of every file, or of a session's files.
@@ -339,6 +328,18 @@ class FileStore:
             return True
 
         return self._changes.make(replace)
+
+    def _info(self, path: str) -> SessionInfo | None:
+        lines = self._folder.looked(path)
+        if lines is None or not lines.starts:
+            return None
+        if self._folder.find(lines.key) == path:
+            return SessionInfo(*lines.key, len(lines.times), min(lines.times), max(lines.times))
+        if self._folder.looked(path) is lines:  # it was not removed just now
+            session_id, user_id = lines.key
+            reason = f"it holds entries of session {session_id!r:.60} and user {user_id!r:.60}, but not in their place"
+            self._folder.note(path, [(path, "all lines", reason)])
+        return None
 
     def _file(self, session_id: str, user_id: str) -> str | None:
         key = checked_key(session_id, user_id, self._where)

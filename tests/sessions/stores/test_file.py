@@ -314,6 +314,50 @@ async def test_a_file_that_is_found_under_a_name_of_other_letter_case_stays_its_
     ]
 
 
+async def test_a_file_that_cannot_be_read_is_damage_and_the_others_are_served(base):
+    await FileStore(base).add_many(session_entry(f"m{number}", f"s{number}") for number in range(2))
+    bad = [base / "loop", base / "s0" / "loop.jsonl", base / "s0" / "u.jsonl", base / "s2" / "default.jsonl"]
+    bad[2].mkdir()
+    bad[3].mkdir(parents=True)
+    for loop in bad[:2]:
+        loop.symlink_to(loop.name)
+    old = FileStore(base)
+    with pytest.warns(UserWarning, match="it cannot be read: ") as told:
+        assert [info.session_id for info in await old.sessions()] == ["s0", "s1"]
+    assert [damage[:2] for damage in old.damage] == [(str(path), "all lines") for path in bad]
+    assert len(told) == len(bad)
+
+    assert await old.sessions() == await old.sessions()
+    await old.add(session_entry("m2", "s1"))
+    await old.add_many([session_entry("m3", "s1"), session_entry("m4", "new")])
+    await old.update(session_entry("m1", "s1", content="changed"))
+    await old.delete("m3")
+    assert [entry.content for entry in await old.get_entries("s1")] == ["changed", "text of m2"]
+    assert await old.get_entry("nobody's") is None
+    await old.delete_session("s0", None)
+    assert [info.session_id for info in await old.sessions()] == ["new", "s1"]
+    for action in (old.get_entries("s2"), old.add(session_entry("m5", "s2"))):
+        with pytest.raises(IsADirectoryError):
+            await action
+    bad[3].rmdir()
+    await old.add(session_entry("m5", "s2"))
+    assert str(bad[3]) not in [place for place, _, _ in old.damage]
+
+
+@pytest.mark.filterwarnings("ignore:.*it cannot be read")
+async def test_a_revision_can_be_told_beside_a_file_that_cannot_be_read(base, monkeypatch):
+    await FileStore(base).add_many(session_entry(f"m{number}", f"s{number}") for number in range(2))
+    (base / "s0" / "u.jsonl").mkdir()
+    monkeypatch.setattr("memwb.sessions.stores._folder._SETTLED_NS", 0)
+    store = FileStore(base)
+    await store.sessions()
+    seen = [await store.revision(), await store.revision("s0")]
+    assert None not in seen
+    assert [await store.revision(), await store.revision("s0")] == seen
+    await store.add(session_entry("m2", "s0"))
+    assert await store.revision() != seen[0]
+
+
 async def test_fields_that_memwb_does_not_know_are_kept_by_an_update(base):
     record = {**session_entry("m1").to_dict(), "mine": {"n": 2**70}}
     path = write(base / "s1" / "default.jsonl", json.dumps(record), "\r\n")
