@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._text import counted
 from ..bridge import strands
-from ..errors import StaleTraceError
+from ..errors import ConfigError, StaleTraceError
 from ..memory.extraction.filter import Numbered, filtered
 from ..memory.messages import copied
 from ..testing import ReplayStep
@@ -252,11 +252,18 @@ class ExtractionState:
             the others of a batch that still wait hold up the write.
 
         Raises:
-            ConfigError: It was decided on already, or the new text is blank or cannot be stored.
+            ConfigError: It was decided on already, or the new text is blank, cannot be stored, or names no one fact.
             EntryNotFoundError: There is no such fact.
         """
         replay = await self._opened()
         facts = replay.desk.find(fact)
+        if content is not None and fact is None and len(facts) > 1:
+            ids = tuple(each.id for each in facts)
+            raise ConfigError(
+                f"Extraction: {len(ids)} facts wait, one text is not that of all; name its fact: {', '.join(ids)}.",
+                key="fact",
+                allowed=ids,
+            )
         if content is not None:
             for each in facts:
                 checked_text(content, f"fact {each.id}")

@@ -128,6 +128,14 @@ async def test_metadata_of_a_fact_is_written_with_it():
     assert [record.metadata for record in await panel.stores[0].page(0, 9)] == [{"topic": "music"}]
 
 
+async def test_one_text_is_not_given_to_several_facts():
+    panel = opened(model=ScriptedModel([[fact("likes jazz"), fact("owns a cat")]]), every=3)
+    await panel.run()
+    with pytest.raises(ConfigError, match="2 facts wait, one text is not that of all; name its fact: f1, f2"):
+        await panel.accept(None, "likes tea")
+    assert [each.content for each in panel.waiting] == ["likes jazz", "owns a cat"]
+
+
 async def test_messages_go_on_joining_while_facts_wait():
     panel = opened(model=ScriptedModel([[fact("one")], [fact("two")], [fact("three")]]))
     for _ in range(8):
