@@ -60,6 +60,7 @@ class Database:
         self._durable, self._timeout = durable, timeout
         self._connection: sqlite3.Connection | None = None
         self._close: Callable[[], object] = _nothing
+        self.file: object = None  # which one was opened last, whatever its name
         self._passing = False  # whether the connection must not outlive an action
         self.lock = threading.Lock()
         _databases.add(self)
@@ -108,6 +109,8 @@ class Database:
         self._close = _nothing
 
     def _visit(self, action: Action[_T]) -> _T:
+        if self._connection is not None and self.path is not None and self._found() != self.file:
+            self.drop()  # removed or replaced: the open one would take writes that nobody finds again
         connection = self._connection
         if connection is None:
             connection = self._opened()
@@ -126,6 +129,7 @@ class Database:
             except OSError as error:
                 raise self._failed(error, "make the folder of") from error
         connection = self._connected()
+        self.file = self._found()
         # Closed with the store, also when nobody closes it: nothing keeps the process alive or warns at its end.
         self._close = weakref.finalize(self, _closed, connection)
         try:
@@ -135,6 +139,16 @@ class Database:
             raise
         self._connection = connection
         return connection
+
+    def _found(self) -> object:
+        """Return which file the path names, None where it names none; in memory each opening is another one."""
+        if self.path is None:
+            return object()
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
     def _connected(self) -> sqlite3.Connection:
         import sqlite3

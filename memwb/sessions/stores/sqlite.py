@@ -55,6 +55,8 @@ class SQLiteStore:
       :class:`~memwb.errors.StoreBusyError`.
     - A row that cannot be an entry (changed by another program, say) is left out, warned of once, listed in
       :attr:`damage`, and never changed.
+    - A file that is removed, renamed or replaced meanwhile is noticed by the next call, which opens what the path names
+      by then, or makes a new database: nothing is written into a file that no path leads to.
 
     ::
 
@@ -89,6 +91,7 @@ class SQLiteStore:
             timeout=checked_seconds(timeout, "timeout", where),
             where=self._where,
         )
+        self._file: object = None  # the one that what follows is known of
         self._damage = DamagedRows("session_entries", self._where)
         # Up to which rowid the rows of a session, or with None those of all, have been found good or named as damage.
         self._checked: dict[_Key | None, int] = {}
@@ -110,7 +113,7 @@ class SQLiteStore:
             DamagedFileError: The file is no database, or its table another one. A ValueError.
             OSError: It cannot be opened.
         """
-        await self._database.run(lambda connection: None)
+        await self._run(lambda connection: None)
 
     async def close(self) -> None:
         """Close the connection. The next use opens it again."""
@@ -233,7 +236,7 @@ class SQLiteStore:
                 statement = "UPDATE session_entries SET role = ?, content = ?, message_data = ?, updated_at = ?"
                 connection.execute(f"{statement} WHERE memory_id = ?", (*values[3:6], values[7], new[0]))
 
-        await self._database.run(update)
+        await self._run(update)
 
     async def delete(self, memory_id: str) -> None:
         """Remove the entry with this id, if there is one, also a damaged one.
@@ -300,7 +303,7 @@ class SQLiteStore:
         def look(connection: sqlite3.Connection) -> tuple[object, ...]:
             return connection, connection.total_changes, connection.execute("PRAGMA data_version").fetchone()[0]
 
-        return await self._database.run(look)
+        return await self._run(look)
 
     async def replace_session(
         self,
@@ -343,18 +346,26 @@ class SQLiteStore:
 
         return await self._write(rows, replace, (session_id, user_id))
 
+    async def _run(self, action: Action[_T]) -> _T:
+        result = await self._database.run(action)
+        if self._file != self._database.file:
+            if self._file is not None:  # what is known of the rows was true of another file
+                self._damage, self._checked, self._counts = DamagedRows("session_entries", self._where), {}, {}
+            self._file = self._database.file
+        return result
+
     async def _execute(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        return await self._database.run(lambda connection: connection.execute(statement, values).fetchall())
+        return await self._run(lambda connection: connection.execute(statement, values).fetchall())
 
     async def _rows(self, clauses: str, values: Sequence[Any]) -> list[Any]:
-        return await self._database.run(lambda connection: fetched(connection, clauses, values))
+        return await self._run(lambda connection: fetched(connection, clauses, values))
 
     async def _write(self, rows: list[tuple[Any, ...]], action: Action[_T], replaced: _Key | None = None) -> _T:
         """Write rows; ``replaced``: the user's session whose ids are free, since its entries go."""
         import sqlite3
 
         try:
-            return await self._database.run(action)
+            return await self._run(action)
         except sqlite3.IntegrityError as error:
             for row in rows:
                 holder = await self._execute(

@@ -169,6 +169,55 @@ async def test_a_count_is_kept_only_until_anybody_changes_the_database_or_damage
     assert await store.count("s1") == 2
 
 
+def gone(path):
+    for each in path.parent.glob(f"{path.name}*"):
+        each.unlink()
+
+
+async def test_a_database_that_is_removed_while_it_is_open_is_made_anew_by_the_next_write(path):
+    async with SQLiteStore(path) as store, SQLiteStore(path) as other:
+        await store.add(session_entry("a"))
+        gone(path)
+        await store.add(session_entry("b"))
+
+        assert [row[0] for row in rows(path)] == ["b"]
+        assert [each.memory_id for each in await other.get_entries("s1")] == ["b"]
+        assert await store.count("s1") == 1
+
+
+async def test_a_database_that_is_renamed_or_replaced_while_it_is_open_is_left_for_what_the_path_names(path, tmp_path):
+    store = SQLiteStore(path)
+    await store.add(session_entry("old"))
+    for each in tmp_path.glob("memory.db*"):
+        each.rename(tmp_path / each.name.replace("memory", "kept"))
+    await store.add(session_entry("new"))
+    await store.add(session_entry("newer"))
+    assert [[row[0] for row in rows(tmp_path / name)] for name in ("kept.db", "memory.db")] == [
+        ["old"],
+        ["new", "newer"],
+    ]
+
+    written(tmp_path / "other.db", session_entry("theirs"))
+    gone(path)
+    (tmp_path / "other.db").rename(path)
+    await store.add(session_entry("ours"))
+    await store.close()
+    assert [row[0] for row in rows(path)] == ["theirs", "ours"]
+    assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+async def test_what_was_known_of_the_rows_of_a_replaced_database_is_forgotten(path):
+    written(path, {**session_entry("bad").to_dict(), "message_data": "{"}, session_entry("m1"))
+    async with SQLiteStore(path) as store:
+        with pytest.warns(UserWarning, match="'bad'"):
+            assert await store.count("s1") == 1
+        gone(path)
+        written(path, session_entry("m2"), {**session_entry("worse").to_dict(), "message_data": "{"})
+        with pytest.warns(UserWarning, match="'worse'"):
+            assert await store.count("s1") == 1
+        assert [at for _, at, _ in store.damage] == ["memory_id 'worse'"]
+
+
 def test_b26_a_store_that_nobody_closes_keeps_no_process_alive_and_prints_nothing(path):
     for scope in ("store = None", "pass"):
         program = f"""
