@@ -31,8 +31,10 @@ def timeline_html(timeline: Timeline) -> str:
     parts.append(f"<p><strong>{escape(timeline.headline)}</strong></p>")
     if timeline.entries:
         parts.append(timeline_svg(timeline))
-        legend = "■ in the block, the darker the nearer to its top · □ found, but not in the block"
-        parts.append(f"<p><small>{'; '.join([legend, *left_out(timeline)])}</small></p>")
+        marks = ["■ in the block, the darker the nearer to its top"]
+        if any(entry.cut for entry in timeline.entries):
+            marks.append("□ found, not in the block")
+        parts.append(f"<p><small>{'; '.join([*marks, *left_out(timeline)])}</small></p>")
     parts.append("</div>")
     return "".join(parts)
 

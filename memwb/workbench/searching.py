@@ -113,7 +113,7 @@ class _Asking:
         if not tool:
             if not by_itself and trace.query != self.text:
                 return f"the text itself does not find it: {asked_for}"
-            return f"rank {rank}: the search tool takes {_most(store)} of each store"
+            return f"rank {rank}: the search tool takes {_most(store)} of each store by default"
         if not trace.injected:
             return f"nothing is injected: {trace.summary}"
         if store.name not in self.chosen:
@@ -133,7 +133,7 @@ class _Asking:
         )
         alone = " or ".join(str(most) for most in sorted({_own(store) for store in stores if is_test_store(store)}))
         parts = [
-            f"{tool} {by_tool} (at most {each} of each store), the injection brings "
+            f"{tool} {by_tool} (by default at most {each} of each store), the injection brings "
             f"{sum(entry.injected for entry in entries)} (at most {_limit(self.trace)} in all), store.search alone "
             f"returns {self.alone}{f' (at most {alone} of each store)' if alone else ''}."
         ]

@@ -64,7 +64,7 @@ def test_the_search_tool_is_called_from_its_form_by_keyboard_alone(notebook):
 
     panel.get_by_role("region", name="Comparison").wait_for()
     assert '"I am allergic to latex."' in panel.get_by_role("region", name="Result").inner_text()
-    assert "at most 3 of each store" in panel.get_by_role("region", name="Comparison").inner_text()
+    assert "by default at most 3 of each store" in panel.get_by_role("region", name="Comparison").inner_text()
     assert opened.panel.locator(".jp-Notebook-cell").count() == 3
 
 

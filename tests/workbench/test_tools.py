@@ -208,10 +208,10 @@ async def test_the_limits_of_three_five_and_ten_make_the_difference():
     assert [(entry.tool, entry.injected) for entry in comparison.entries] == (
         [(True, True)] * 3 + [(False, True)] * 2 + [(False, False)] * 5
     )
-    assert comparison.entries[3].reason == "rank 4: the search tool takes 3 of each store"
+    assert comparison.entries[3].reason == "rank 4: the search tool takes 3 of each store by default"
     assert comparison.sentence == (
-        "The search tool returns 3 entries (at most 3 of each store), the injection brings 5 (at most 5 in all), "
-        "store.search alone returns 10 (at most 10 of each store)."
+        "The search tool returns 3 entries (by default at most 3 of each store), the injection brings 5 (at most 5 in "
+        "all), store.search alone returns 10 (at most 10 of each store)."
     )
 
 
@@ -293,7 +293,7 @@ async def test_what_only_a_longer_list_reaches_is_told_by_its_rank():
     comparison = await over(stored(*contents), injection={"max_entries": 12}).compare("jazz")
 
     assert len(comparison.entries) == 12
-    assert comparison.entries[-1].reason == "rank 12: the search tool takes 3 of each store"
+    assert comparison.entries[-1].reason == "rank 12: the search tool takes 3 of each store by default"
 
 
 async def test_an_injection_that_is_off_or_skips_says_why():

@@ -150,6 +150,11 @@ _TITLES = (
 )
 
 
+def _title(title: str, hint: str | None) -> Node:
+    number = "memwb-number" if title not in ("store", "flush would save") else ""
+    return el("th", number, title, scope="col", title=hint)
+
+
 def extraction_stores(state: ExtractionState) -> Node:
     """Return a line for each store that extracts: what waits, how far it is, and what a flush would still save."""
     rows = []
@@ -177,7 +182,7 @@ def extraction_stores(state: ExtractionState) -> Node:
         names = ", ".join(state.will_extract) or "no store"
         content: list[Node] = [el("div", "memwb-empty", f"Extracted into: {names}. Nothing has been gone through yet.")]
     else:
-        titles = el("tr", "", *(el("th", "", title, scope="col", title=hint) for title, hint in _TITLES))
+        titles = el("tr", "", *(_title(title, hint) for title, hint in _TITLES))
         content = [el("table", "memwb-lines", el("thead", "", titles), el("tbody", "", *rows))]
     inside = el("div", "memwb-scroll", *content, role="region", aria_label="Stores", tabindex="0", data_key="stores")
     return el("div", "memwb-frame", head("Stores"), inside)

@@ -41,7 +41,9 @@ def _parts(timeline: Timeline, chosen: int) -> list[Node]:
     if not timeline.calls:
         return []
     calls = _around(timeline.calls, chosen)
-    marks = ["■ in the block, the darker the nearer to its top", "□ found, not in the block"]
+    marks = ["■ in the block, the darker the nearer to its top"]
+    if any(entry.cut for entry in timeline.entries):
+        marks.append("□ found, not in the block")
     legend = el("span", "memwb-push", "; ".join([*marks, *_unseen(timeline, calls)]))
     parts = []
     if timeline.entries:
@@ -125,9 +127,13 @@ def _calls(calls: tuple[TimelineCall, ...], chosen: int) -> Node:
     return el(
         "table",
         "memwb-lines",
-        el("thead", "", el("tr", "", *(el("th", "", title, scope="col") for title in titles))),
+        el("thead", "", el("tr", "", *(_title(title) for title in titles))),
         el("tbody", "", *(_line(call, chosen) for call in calls)),
     )
+
+
+def _title(title: str) -> Node:
+    return el("th", "memwb-number" if title in ("call", "entries", "tokens") else "", title, scope="col")
 
 
 def _line(call: TimelineCall, chosen: int) -> Node:
