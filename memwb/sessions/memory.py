@@ -229,12 +229,18 @@ class Memory:
         message data, so that :meth:`undo_summary` can bring them back, in another process too.
 
         Raises:
-            SummaryError: There is no answer, or an entry that it replaces was changed or removed meanwhile. Nothing was
-                changed. What a store raises is passed on, the session being as it was.
+            ConfigError: It is no preview.
+            SummaryError: There is no answer, or a blank one, or an entry that it replaces was changed or removed
+                meanwhile. Nothing was changed. What a store raises is passed on, the session being as it was.
         """
+        if not isinstance(preview, SummaryPreview):
+            told = f"Memory: {preview!r:.80} is no preview; give what preview_summary returned."
+            raise ConfigError(told, key="preview", value=preview)
         summary = preview.summary
         if summary is None:
             raise SummaryError(f"{preview.problem or 'the model has not been asked'}.")
+        if not isinstance(preview.answer, str) or not preview.answer.strip():
+            raise SummaryError(f"its text is {preview.answer!r:.80}; a summary must be a text that is not blank.")
         await self._started()
         written = await swap_in(self.store, summary, preview.replaced)
         shorter = f"{counted(len(preview.replaced), 'entry', 'entries')} became one summary"
@@ -247,7 +253,8 @@ class Memory:
         It reaches back one summary: an earlier one that comes back is final.
 
         Raises:
-            SummaryError: The session has no summary, or one that was written elsewhere and keeps no entries.
+            SummaryError: The session has no summary, or one that was written elsewhere and keeps no entries, or what it
+                keeps is damaged. Nothing was changed.
         """
         await self._started()
         back = await swap_out(self.store, session_id, user_id)

@@ -82,6 +82,8 @@ def message_parts(message: Any, session_id: str, user_id: str) -> dict[str, Any]
         _refuse(message, "content", f"its content is {type(content).__name__}, not a text or a list of blocks")
     if not (answered is None or isinstance(answered, str)):
         _refuse(message, "tool_call_id", f"its tool_call_id is {answered!r}, not a text")
+    if calls and not isinstance(calls, list | tuple):
+        _refuse(message, "tool_calls", f"its tool_calls is {calls!r:.80}, not a list")
     text = content if isinstance(content, str) else text_of(content or ())
     data: dict[str, Any] = {}
     if calls:

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from ..errors import SummaryError
+from .._text import shortened
+from ..errors import ConfigError, SummaryError
+from ._entries import row_of
 from .messages import SUMMARY
 from .types import MemoryEntry
 
@@ -94,8 +96,10 @@ async def swap_out(store: Any, session_id: str, user_id: str) -> list[MemoryEntr
     def swapped(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
         summary = _undoable(entries, session_id, user_id)
         data = summary.message_data or {}
-        back[:] = [as_entry(store, one) for one in data[REPLACED]]
-        place = {id: at for at, id in enumerate(data.get(ORDER) or ())}
+        back[:] = _kept(store, data[REPLACED], session_id, user_id)
+        order = data.get(ORDER)
+        order = order if isinstance(order, list) else []
+        place: dict[str | None, int] = {id: at for at, id in enumerate(order) if isinstance(id, str)}
         rest = [entry for entry in entries if entry.memory_id != summary.memory_id]
         before = [entry for entry in rest if entry.memory_id in place]
         after = [entry for entry in rest if entry.memory_id not in place]
@@ -156,6 +160,29 @@ def _undoable(entries: Sequence[MemoryEntry], session_id: str, user_id: str) -> 
     if not found:
         raise SummaryError(f"session {session_id!r} of user {user_id!r} has none that could be taken back.")
     return found[-1]
+
+
+def _kept(store: Any, replaced: Sequence[Any], session_id: str, user_id: str) -> list[MemoryEntry]:
+    """Return the entries that a summary kept.
+
+    Raises:
+        SummaryError: What it keeps has been changed since: it is none, or of another session or user.
+    """
+    found = []
+    for number, data in enumerate(replaced, 1):
+        try:
+            entry = as_entry(store, data)
+            row_of(entry, "the summary")
+            good = (entry.session_id, entry.user_id) == (session_id, user_id)
+        except (ConfigError, AttributeError, TypeError, ValueError):
+            good = False
+        if not good:
+            raise SummaryError(
+                f"what it keeps of the entries that it replaced is damaged: number {number} of {len(replaced)} is "
+                f"{shortened(repr(data), 80)}, no entry of this session. Its text is all that there is."
+            )
+        found.append(entry)
+    return found
 
 
 def as_entry(store: Any, data: dict[str, Any]) -> MemoryEntry:

@@ -113,6 +113,7 @@ async def test_blocks_come_back_as_blocks_and_their_text_is_the_content():
         ({"role": "user", "content": 3}, "content"),
         ({"role": "tool", "content": "x", "tool_call_id": 3}, "tool_call_id"),
         ({"role": "user", "content": "x", "tool_calls": [{"when": object()}]}, "message"),
+        ({"role": "user", "content": "x", "tool_calls": "bad"}, "tool_calls"),
     ],
 )
 async def test_what_is_no_message_is_refused_by_the_name_of_its_field(message, field):
@@ -626,6 +627,40 @@ async def test_undo_reaches_back_one_summary(store):
     assert said(await memory.get_entries("s", "u"))[2:4] == ["summary: summary 1", "assistant: m8"]
     with pytest.raises(SummaryError, match="none that could be taken back"):
         await memory.undo_summary("s", "u")
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        [5],
+        [{}],
+        ["text"],
+        [{"session_id": "s", "user_id": "u", "content": 5}],
+        [{"session_id": "other", "user_id": "u", "memory_id": "evil", "content": "hi"}],
+    ],
+)
+async def test_an_undo_refuses_what_a_summary_keeps_when_that_is_damaged_and_changes_nothing(store, kept):
+    await store.initialize()
+    held = MemoryEntry("s", user_id="u", role="summary", content="x", message_data={"replaced": kept, "order": [5, []]})
+    await store.add(held)
+
+    with pytest.raises(SummaryError, match=r"replaced is damaged: number 1 of 1 is .* Its text is all that there is"):
+        await Memory(store).undo_summary("s", "u")
+    assert said(await store.get_entries("s", "u")) == ["summary: x"]
+
+
+@pytest.mark.parametrize("answer", ["", " \n", 5])
+async def test_a_summary_that_is_blank_or_no_text_is_never_applied(store, answer):
+    memory = Memory(store, SmallModel())
+    await talk(memory, 12)
+    before = await memory.get_entries("s", "u")
+
+    preview = replace(await memory.preview_summary("s", "u"), answer=answer)
+    with pytest.raises(SummaryError, match="a summary must be a text that is not blank"):
+        await memory.apply_summary(preview)
+    assert await memory.get_entries("s", "u") == before
+    with pytest.raises(ConfigError, match="None is no preview; give what preview_summary returned"):
+        await memory.apply_summary(None)
 
 
 # -- settings ------------------------------------------------------------------------------------------------------
