@@ -67,7 +67,8 @@ def of(store: Any, session_id: str | None = None, user_id: str | None = None) ->
     message data holds besides role and content, such as ``tool_calls``.
 
     Args:
-        store: A store that can list its entries, or a store of sessions: memwb's, or any that follows the protocol.
+        store: A store that can list its entries, a store of sessions: memwb's, or any that follows the protocol, or a
+            Memory, whose store is taken.
         session_id: Only this session. A store that cannot list its sessions needs it.
         user_id: Only this user, without ``session_id`` in all sessions. A store that cannot list its sessions needs it
             too, and takes "default" where it is left out.
@@ -75,6 +76,7 @@ def of(store: Any, session_id: str | None = None, user_id: str | None = None) ->
     Raises:
         ConfigError: It cannot be listed.
     """
+    store = store_of(store)
     if is_session_store(store):
         return SessionCatalog(store, session_id, user_id)
     if session_id is not None or user_id is not None:
@@ -94,7 +96,15 @@ def of(store: Any, session_id: str | None = None, user_id: str | None = None) ->
 
 def is_session_store(store: Any) -> bool:
     """Whether a store keeps sessions: what it has tells, not its class."""
+    if isinstance(store, type):
+        return False
     return all(hasattr(store, name) for name in ("get_entries", "get_entry", "delete_session"))
+
+
+def store_of(given: Any) -> Any:
+    """Return the store of a Memory; anything else as it is."""
+    is_memory = hasattr(given, "get_context_messages") and hasattr(given, "store") and not isinstance(given, type)
+    return given.store if is_memory else given
 
 
 class SessionCatalog:
@@ -137,15 +147,19 @@ class SessionCatalog:
 
         Args:
             offset: How many to leave out at the start; with 0 the store is read.
-            limit: The most to return, at least 1.
+            limit: The most to return, at least 0.
             sort: ``created_at``, ``updated_at``, ``content``, ``id``, ``owner``, ``role`` or ``session_id``, with ``-``
                 before it for descending; equal ones stay in their order. None: by session, user and time.
             where: Only entries whose text holds this, whatever the case.
 
         Raises:
-            ConfigError: It cannot be sorted by this.
+            ConfigError: It cannot be sorted by this, or an offset or limit is no whole number of at least 0.
         """
         key = sort_of(sort)
+        for name, value in (("offset", offset), ("limit", limit)):
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                message = f"catalog: {name} is {value!r:.80}; it must be a whole number, at least 0."
+                raise ConfigError(message, key=name, value=value)
         if offset == 0 or self._records[0] is None or self._found[0] != where:
             await self._read(where)
         if self._sorted[0] != sort:

@@ -109,13 +109,13 @@ class DuplicateEntryError(MemwbError, ValueError):
         where: The store that was asked.
     """
 
-    def __init__(self, id: str, where: str, what: str = "id") -> None:
+    def __init__(self, id: str, where: str, what: str = "id", *, advice: str = "") -> None:
         self.id, self.where = id, where
         if what == "id":
-            held, advice = f"an entry with the id {id!r}", "leave the id out or pick another"
+            held, usual = f"an entry with the id {id!r}", "leave the id out or pick another"
         else:
-            held, advice = f"this {what}, in the entry {id!r}", "change that entry instead"
-        super().__init__(f"{where} already holds {held}. Nothing was written: {advice}.")
+            held, usual = f"this {what}, in the entry {id!r}", "change that entry instead"
+        super().__init__(f"{where} already holds {held}. Nothing was written: {advice or usual}.")
 
 
 class DamagedFileError(MemwbError, ValueError):

@@ -158,3 +158,18 @@ async def test_a_store_of_long_term_memory_is_a_catalog_itself() -> None:
 async def test_a_time_beyond_the_calendar_is_left_open() -> None:
     (record,) = await catalog.of(await store_of(entry("a", "tea", 1e200))).page(0, 1)
     assert record.created_at is None
+
+
+@pytest.mark.parametrize(("offset", "limit", "key"), [(0, -1, "limit"), (-1, 5, "offset"), ("x", 5, "offset")])
+async def test_a_place_that_no_page_has_is_refused(offset: Any, limit: Any, key: str) -> None:
+    shown = catalog.of(await store_of(entry("a", "tea", 1.0)))
+    with pytest.raises(ConfigError, match=f"{key} is .*; it must be a whole number, at least 0") as caught:
+        await shown.page(offset, limit)
+    assert caught.value.key == key
+
+
+async def test_a_memory_is_listed_as_its_store_and_a_class_is_none() -> None:
+    store = await store_of(entry("a", "tea", 1.0))
+    assert await catalog.of(Memory(store)).page(0, 9) == await catalog.of(store).page(0, 9)
+    with pytest.raises(ConfigError, match="type cannot list its entries"):
+        catalog.of(InMemoryStore)

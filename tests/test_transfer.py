@@ -11,7 +11,7 @@ import pytest
 from memwb.catalog import Record
 from memwb.errors import ConfigError, DamagedFileError, DuplicateEntryError
 from memwb.frames import entries_frame, records_frame
-from memwb.sessions import InMemoryStore, MemoryEntry
+from memwb.sessions import InMemoryStore, Memory, MemoryEntry, SQLiteStore
 from memwb.stores import TestMemoryStore
 from memwb.testing import frozen
 from memwb.transfer import Refusal, Transfer, read_jsonl, transfer, write_jsonl
@@ -304,3 +304,36 @@ async def test_without_tqdm_there_is_no_bar(monkeypatch, capsys):
     await transfer(ENTRIES, InMemoryStore())
     await transfer(ENTRIES, InMemoryStore(), progress=False)
     assert capsys.readouterr() == ("", "")
+
+
+async def test_files_and_folders_of_stores_are_no_jsonl_files_and_are_left_alone(tmp_path):
+    async with SQLiteStore(tmp_path / "a.db") as store:
+        await store.add_many(ENTRIES)
+    database = (tmp_path / "a.db").read_bytes()
+    (tmp_path / "copy.jsonl").write_bytes(database)
+    (tmp_path / "folder").mkdir()
+
+    for source, hint in (("a.db", "SQLiteStore"), ("copy.jsonl", "SQLiteStore"), ("folder", "FileStore")):
+        with pytest.raises(ConfigError, match=f"{source}' is a .*; give memwb.sessions.{hint}") as caught:
+            await transfer(tmp_path / source, InMemoryStore())
+        assert caught.value.key == "source"
+    for dry_run in (True, False):
+        for target in ("new.db", "a.db", "new.SQLite", "folder"):
+            with pytest.raises(ConfigError, match=r"not a JSONL file; give memwb\.sessions\.") as caught:
+                await transfer(ENTRIES, tmp_path / target, dry_run=dry_run)
+            assert caught.value.key == "target"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.db", "copy.jsonl", "folder"]
+    assert (tmp_path / "a.db").read_bytes() == database
+
+
+async def test_a_memory_stands_for_its_store_as_source_and_target():
+    source, target = Memory(await sessions_with(*ENTRIES)), Memory()
+
+    assert len((await transfer(source, target)).new) == len(ENTRIES)
+    assert await all_of(target.store) == await all_of(source.store)
+
+
+async def test_an_id_that_is_taken_is_told_with_the_collisions_that_would_do():
+    held = MemoryEntry("other", ENTRIES[0].memory_id, content="another")
+    with pytest.raises(DuplicateEntryError, match="Nothing was written: take another collision: 'skip', 'replace' or"):
+        await transfer(ENTRIES, await sessions_with(held), collision="fail")

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from .._files import expand
 from .._text import counted
-from ..catalog import Record, SessionCatalog, is_session_store
+from ..catalog import Record, SessionCatalog, is_session_store, store_of
 from ..errors import ConfigError, DuplicateEntryError, MemwbError, nearest
-from .jsonl import Item, id_of, line_of, read_jsonl, write_jsonl
+from .jsonl import Item, check_form, id_of, line_of, read_jsonl, write_jsonl
 from .targets import PAGE, Target, target_of
 
 __all__ = ["Refusal", "Transfer", "read_jsonl", "transfer", "write_jsonl"]
@@ -94,8 +95,9 @@ async def transfer(
     was written before, and the same transfer again writes the rest.
 
     Args:
-        source: A store of either lineage, the Path of a JSONL file, a DataFrame, or a list of entries or records.
-        target: A store of either lineage, or the Path of a JSONL file that does not exist yet.
+        source: A store of either lineage, a Memory, the Path of a JSONL file, a DataFrame, or a list of entries or
+            records.
+        target: A store of either lineage, a Memory, or the Path of a JSONL file that does not exist yet.
         collision: What becomes of an item whose id another item of the target has: ``"skip"`` counts it as a duplicate,
             ``"replace"`` puts it in the other's place, ``"new id"`` writes it beside the other, ``"fail"`` writes
             nothing at all.
@@ -117,9 +119,10 @@ async def transfer(
             value=collision,
             allowed=COLLISIONS,
         )
+    source, target = store_of(source), store_of(target)
     items = await _items(source, session_id, user_id)
     if isinstance(target, str | os.PathLike):
-        return _to_file(Path(target), items, dry_run)
+        return _to_file(expand(target), items, dry_run)
     writer = target_of(target, session_id, user_id)
     plan = await _Plan.of(writer, items, collision)
     if not dry_run:
@@ -173,6 +176,7 @@ def _of_frame(frame: Any, session_id: str | None, user_id: str | None) -> list[I
 
 
 def _to_file(path: Path, items: list[Item], dry_run: bool) -> Transfer:
+    check_form(path, "target")
     kept: list[Item] = []
     refused = []
     for item in items:
@@ -217,7 +221,8 @@ class _Plan:
                 duplicates.append(id)
                 continue
             if known == "id" and collision == "fail":
-                raise DuplicateEntryError(id, writer.where)
+                advice = "take another collision: 'skip', 'replace' or 'new id'"
+                raise DuplicateEntryError(id, writer.where, advice=advice)
             if known == "id" and collision == "replace":
                 replacements.append(wanted)
                 replaced.append(id)

@@ -19,6 +19,8 @@ from ..sessions.types import MemoryEntry
 Item = MemoryEntry | Record
 """An entry of a session, or a record of long-term memory."""
 
+_DATABASE = b"SQLite format 3\0"
+_DATABASES = frozenset({".db", ".db3", ".sqlite", ".sqlite3"})
 _TIMES = ("created_at", "updated_at")
 
 
@@ -30,6 +32,7 @@ def read_jsonl(path: str | os.PathLike[str]) -> list[Item]:
         DamagedFileError: A line is none; the error names it.
     """
     path = expand(path)
+    check_form(path, "source")
     if not path.is_file():
         raise ConfigError(f"transfer: there is no file {str(path)!r}.", key="path", value=str(path))
     found: list[Item] = []
@@ -63,11 +66,29 @@ def write_jsonl(path: str | os.PathLike[str], items: Iterable[Item]) -> Path:
         ConfigError: There is such a file already, or an item holds what JSON cannot.
     """
     target = resolve(expand(path))
+    check_form(Path(target), "target")
     if look(target) is not None:
         raise ConfigError(f"transfer: {target} exists; take another name, or remove it.", key="path", value=target)
     lines = [line_of(item) for item in items]
     replace(target, "".join(lines).encode(), over=None)
     return Path(target)
+
+
+def check_form(path: Path, key: str) -> None:
+    """Refuse what is a store's file or folder by its name or its content: it is no JSONL file and becomes none."""
+    if path.is_dir():
+        fault, hint = "is a folder, not a JSONL file", f"FileStore({str(path)!r})"
+    elif path.suffix.casefold() in _DATABASES or (path.is_file() and _begins_as_database(path)):
+        fault, hint = "is a database by its name or content, not a JSONL file", f"SQLiteStore({str(path)!r})"
+    else:
+        return
+    told = f"transfer: {str(path)!r} {fault}; give memwb.sessions.{hint} for sessions kept there."
+    raise ConfigError(told, key=key, value=str(path))
+
+
+def _begins_as_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_DATABASE)) == _DATABASE
 
 
 def line_of(item: Item) -> str:
