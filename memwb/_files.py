@@ -16,8 +16,8 @@ import re
 import stat
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from typing import Final, NamedTuple, NewType, TypeVar
@@ -54,6 +54,10 @@ class Written(NamedTuple):
 
 class FileChangedError(Exception):
     """The file that was to be replaced is no longer in the state that the caller has seen."""
+
+
+class LockedError(Exception):
+    """Another process holds the lock just now."""
 
 
 class Appended(NamedTuple):
@@ -365,13 +369,19 @@ def _with_mtime(path: str, mtime: int) -> Signature:
     return signature(os.stat(path))
 
 
-def exclusively(target: Target, action: Callable[[], _T]) -> _T:
+def exclusively(target: Target, action: Callable[[], _T], *, wait: bool = True) -> _T:
     """Do something to a file while no other thread or process does, and return what it gives.
 
     Not reentrant: the action must not call this for the same file. It is no context manager, so that an interrupt
     between taking a lock and entering the block cannot leave the lock taken.
 
+    Args:
+        target: The file.
+        action: What is to be done.
+        wait: Whether to wait for other processes; for other threads of this one it is waited in any case.
+
     Raises:
+        LockedError: Another process holds the lock, and ``wait`` is False.
         OSError: The folder or the lock file cannot be made, or the file system knows no locks.
     """
     with _guard:
@@ -379,12 +389,15 @@ def exclusively(target: Target, action: Callable[[], _T]) -> _T:
     with lock:
         if fcntl is None:
             _make_folder(os.path.dirname(target))
-            with _file_lock(f"{target}.lock"):
+            with _file_lock(f"{target}.lock", wait):
                 _clean(target, None)
                 return action()
         while True:
             with _open_lock(f"{target}.lock") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise LockedError(target) from error
                 try:
                     if _is_at(file, f"{target}.lock"):
                         _held[target], _holders[target] = file, threading.get_ident()
@@ -419,11 +432,19 @@ def _is_at(file: FileIO, path: str) -> bool:
         return False
 
 
-def _file_lock(path: str) -> AbstractContextManager[object]:
+@contextmanager
+def _file_lock(path: str, wait: bool) -> Iterator[None]:
     import importlib
 
-    lock: AbstractContextManager[object] = importlib.import_module("filelock").FileLock(path)
-    return lock
+    lock = importlib.import_module("filelock").FileLock(path, timeout=-1 if wait else 0)
+    try:
+        lock.acquire()
+    except TimeoutError as error:
+        raise LockedError(path) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _temporary_name(name: str) -> str:

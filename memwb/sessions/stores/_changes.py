@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
@@ -11,14 +12,17 @@ from typing import Any, TypeVar
 import orjson
 
 from ... import _files
-from ...errors import DamagedFileError, DuplicateEntryError
+from ...errors import DamagedFileError, DuplicateEntryError, StoreBusyError
 from .._entries import Row
 from ._folder import ENDING, GONE, Folder, listed
 from ._lines import NO_KEY, Key, Lines, line_of
+from ._names import names_of
 
 _T = TypeVar("_T")
 
 _PAGE = 4096  # bytes; a kill can come between two pages of one write
+
+_PAUSE, _LONGEST_PAUSE = 0.0005, 0.02  # seconds between two tries to get the lock; the first and the longest
 
 _TRIES = 50
 """How often a change begins again because a program that takes no lock changed the file meanwhile."""
@@ -31,17 +35,20 @@ class Changes:
     several lines or a long one are being added: it tells how to take them back if that is cut off.
     """
 
-    def __init__(self, folder: Folder, *, durable: bool, where: str) -> None:
-        self._folder, self._durable, self._where = folder, durable, where
+    def __init__(self, folder: Folder, *, durable: bool, timeout: float, where: str) -> None:
+        self._folder, self._durable, self._timeout, self._where = folder, durable, timeout, where
         self._notes = folder.lock_target
         self._all_known = False  # whether every id is in folder.ids: so it was when the lock's turn was this one
         self._turn: int | None = None
         self._checked_ids = self._swept = False
 
-    def make(self, action: Callable[[], _T]) -> _T:
+    async def make(self, action: Callable[[], _T]) -> _T:
         """Change something while no other thread, store or process that uses memwb does; return what the action gives.
 
         Where a program that takes no lock changes a file meanwhile, the action is done again.
+
+        Raises:
+            StoreBusyError: Another process held the lock for too long.
         """
 
         def change() -> _T:
@@ -59,14 +66,53 @@ class Changes:
             raise OSError(f"{self._where}: another program, which takes no lock, keeps changing a file")
 
         if not self._swept:
-            _files.exclusively(self._notes, self._sweep)
-        return _files.exclusively(self._notes, change)
+            await self._alone(self._sweep)
+        return await self._alone(change)
 
-    def finish_what_was_cut_off(self) -> None:
-        """Take back what a killed program has added in part."""
-        if os.path.exists(self._notes):
-            with suppress(PermissionError):  # who may not write reads what is there
-                _files.exclusively(self._notes, self._take_back)
+    async def _alone(self, action: Callable[[], _T]) -> _T:
+        """Do it under the lock; while another process holds that, the event loop goes on."""
+        began, tries = time.monotonic(), 0
+        while True:
+            try:
+                return _files.exclusively(self._notes, action, wait=False)
+            except _files.LockedError:
+                tries += 1
+            await self._pause(began, tries)
+
+    async def _pause(self, began: float, tries: int) -> None:
+        if time.monotonic() - began >= self._timeout:
+            raise StoreBusyError(f"{self._notes}.lock", self._timeout, self._where)
+        import asyncio  # here, since it takes long to load, and is loaded by whoever has an event loop
+
+        await asyncio.sleep(min(tries * _PAUSE, _LONGEST_PAUSE))
+
+    async def finish_what_was_cut_off(self, session_id: str | None = None) -> None:
+        """Take back what a killed program has added in part, before a session, or with None all of them, are read.
+
+        Where another process is adding several entries just now, that is waited for, since all of them are seen or
+        none; not for those of other sessions.
+
+        Raises:
+            StoreBusyError: It took too long.
+        """
+        began, tries = time.monotonic(), 0
+        while self._is_noted():
+            try:
+                _files.exclusively(self._notes, self._take_back, wait=False)
+            except PermissionError:  # who may not write reads what is there
+                return
+            except _files.LockedError:
+                if session_id is not None and not self._is_adding_to(session_id):
+                    return
+                tries += 1
+                await self._pause(began, tries)
+
+    def _is_noted(self) -> bool:
+        return os.path.exists(self._notes)
+
+    def _is_adding_to(self, session_id: str) -> bool:
+        names = names_of(session_id)
+        return any(os.path.basename(os.path.dirname(path)) in names for path, *_ in self._read_notes())
 
     def refuse_known(self, rows: Sequence[Row], but: str | None = None) -> dict[Key, str]:
         """Raise :class:`DuplicateEntryError` for the first id that is taken, in any file or any ``but`` one.
@@ -188,7 +234,7 @@ class Changes:
 
     def _take_back(self) -> None:
         """Take back what was added in part, as the notes say."""
-        if not os.path.exists(self._notes):
+        if not self._is_noted():
             return
         for path, before, length in self._read_notes():
             with suppress(FileNotFoundError):

@@ -27,7 +27,7 @@ from ..types import MemoryEntry, SessionInfo
 from . import _lines
 from ._changes import Changes
 from ._folder import Folder
-from ._settings import checked_flag, checked_path
+from ._settings import checked_flag, checked_path, checked_seconds
 
 _PAGE = 500  # entries that iter_entries holds at a time
 
@@ -39,9 +39,11 @@ class FileStore:
     file name on every system is encoded, so that no id leads out of the folder, and no two to the same file.
 
     - It can be used from any number of threads, event loops and processes at once; writers take turns by a lock on
-      ``.memwb.lock`` in the folder, readers wait for nobody. What a call has acknowledged is kept, also when the
-      process is killed or interrupted; through a power cut only with ``durable=True``. Definable takes no lock: what it
-      writes at the same moment can be lost.
+      ``.memwb.lock`` in the folder, without stopping the event loop, and raise
+      :class:`~memwb.errors.StoreBusyError` where it is held for too long. Readers wait only while another process adds
+      several entries to what they read: they see all of these or none. What a call has acknowledged is kept, also when
+      the process is killed or interrupted; through a power cut only with ``durable=True``. Definable takes no lock:
+      what it writes at the same moment can be lost.
     - A line that cannot be read is left out, warned of once and listed in :attr:`damage`; it stays in the file. Fields
       that memwb does not know are kept. A file that the system does not let be read is listed there too, and the
       others are served: an id that it alone holds counts as free.
@@ -61,12 +63,15 @@ class FileStore:
 
     path: Path
 
-    def __init__(self, base_dir: str | os.PathLike[str] = ".memory", *, durable: bool = False) -> None:
+    def __init__(
+        self, base_dir: str | os.PathLike[str] = ".memory", *, durable: bool = False, timeout: float = 30.0
+    ) -> None:
         """Build the store; no file is touched yet.
 
         Args:
             base_dir: The folder; it is made when it is first needed. ``~`` is your home.
             durable: Wait at each write until it is on the disk, so that it outlives a power cut too.
+            timeout: How many seconds a write waits while another process holds the lock, at least 0.
 
         Raises:
             ConfigError: A value that its argument cannot take. A ValueError.
@@ -74,7 +79,12 @@ class FileStore:
         self.path = checked_path(base_dir, "base_dir", "FileStore")
         self._where = f"FileStore({str(self.path)!r})"
         self._folder = Folder(self.path, self._where)
-        self._changes = Changes(self._folder, durable=checked_flag(durable, "durable", "FileStore"), where=self._where)
+        self._changes = Changes(
+            self._folder,
+            durable=checked_flag(durable, "durable", "FileStore"),
+            timeout=checked_seconds(timeout, "timeout", "FileStore"),
+            where=self._where,
+        )
 
     def __repr__(self) -> str:
         return self._where
@@ -91,7 +101,7 @@ class FileStore:
             OSError: It cannot be made.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        self._changes.finish_what_was_cut_off()
+        await self._changes.finish_what_was_cut_off()
 
     async def close(self) -> None:
         """Do nothing: no file stays open between calls."""
@@ -111,6 +121,7 @@ class FileStore:
         Raises:
             ConfigError: It cannot be stored; the message names the field. A ValueError.
             DuplicateEntryError: Its id is taken. A ValueError.
+            StoreBusyError: Another process held the lock for too long. A TimeoutError, hence an OSError.
             OSError: It could not be written. Nothing was stored.
         """
         row = row_of(entry, self._where)
@@ -118,7 +129,7 @@ class FileStore:
         def add() -> None:
             self._changes.append([row], self._changes.refuse_known([row]))
 
-        self._changes.make(add)
+        await self._changes.make(add)
 
     async def add_many(self, entries: Iterable[MemoryEntry]) -> None:
         """Store new entries: all of them, or none where one is refused or the process is killed.
@@ -134,7 +145,7 @@ class FileStore:
         def add() -> None:
             self._changes.append(rows, self._changes.refuse_known(rows))
 
-        self._changes.make(add)
+        await self._changes.make(add)
 
     async def get_entries(
         self, session_id: str, user_id: str = "default", limit: int | None = None
@@ -148,9 +159,10 @@ class FileStore:
 
         Raises:
             ConfigError: An empty id, or a bad limit. A ValueError.
+            StoreBusyError: Another process kept adding to it for too long. A TimeoutError, hence an OSError.
             OSError: The file could not be read.
         """
-        path = self._file(session_id, user_id)
+        path = await self._file(session_id, user_id)
         newest = checked_limit(limit, self._where)
         if path is None:
             return []
@@ -162,9 +174,10 @@ class FileStore:
         Raises:
             ConfigError: An empty id.
             DamagedFileError: Another program changes the file in its place meanwhile.
+            StoreBusyError: Another process kept adding to it for too long. A TimeoutError, hence an OSError.
             OSError: The file could not be read.
         """
-        path = self._file(session_id, user_id)
+        path = await self._file(session_id, user_id)
         lines = None if path is None else self._folder.looked(path)
         if path is None or lines is None:
             return
@@ -179,10 +192,11 @@ class FileStore:
         """Return the entry with this id, or None.
 
         Raises:
+            StoreBusyError: Another process kept adding to it for too long. A TimeoutError, hence an OSError.
             OSError: A file could not be read.
         """
         id = checked_id(memory_id, self._where)
-        self._changes.finish_what_was_cut_off()
+        await self._changes.finish_what_was_cut_off()
         path = self._folder.known_place(id)
         if path is not None:
             found = self._folder.some(path, lambda lines: [lines.ids[id]] if id in lines.ids else [])
@@ -200,6 +214,7 @@ class FileStore:
         Raises:
             EntryNotFoundError: No entry has this id. A KeyError.
             ConfigError: It cannot be stored, or names another session or user. A ValueError.
+            StoreBusyError: Another process held the lock for too long. A TimeoutError, hence an OSError.
             OSError: It could not be written. Nothing was changed.
         """
         new = row_of(entry, self._where)
@@ -215,12 +230,13 @@ class FileStore:
             data = memoryview(place.data)
             self._changes.replace(place.path, [data[: place.begin], line, data[place.end :]], place.signature)
 
-        self._changes.make(update)
+        await self._changes.make(update)
 
     async def delete(self, memory_id: str) -> None:
         """Remove the entry with this id, if there is one. The file is replaced by a new one, whole or not at all.
 
         Raises:
+            StoreBusyError: Another process held the lock for too long. A TimeoutError, hence an OSError.
             OSError: It could not be written. Nothing was changed.
         """
         id = checked_id(memory_id, self._where)
@@ -233,7 +249,7 @@ class FileStore:
                 self._changes.replace(place.path, parts, place.signature)
                 self._folder.ids.pop(id, None)
 
-        self._changes.make(delete)
+        await self._changes.make(delete)
 
     async def delete_session(self, session_id: str, user_id: str | None = "default") -> None:
         """Remove all entries of a user's session, or with ``user_id=None`` those of all its users.
@@ -242,6 +258,7 @@ class FileStore:
 
         Raises:
             ConfigError: An empty id.
+            StoreBusyError: As for :meth:`add`.
             OSError: A file could not be removed.
         """
         key = checked_key(session_id, "default" if user_id is None else user_id, self._where)
@@ -253,16 +270,17 @@ class FileStore:
                 path = self._folder.find(key)
                 self._changes.remove([] if path is None else [path])
 
-        self._changes.make(delete)
+        await self._changes.make(delete)
 
     async def count(self, session_id: str, user_id: str = "default") -> int:
         """Return how many entries a user's session has.
 
         Raises:
             ConfigError: An empty id.
+            StoreBusyError: Another process kept adding to it for too long. A TimeoutError, hence an OSError.
             OSError: The file could not be read.
         """
-        path = self._file(session_id, user_id)
+        path = await self._file(session_id, user_id)
         lines = None if path is None else self._folder.looked(path)
         return 0 if lines is None else len(lines.starts)
 
@@ -270,9 +288,10 @@ class FileStore:
         """Return what users' sessions there are, by session and user.
 
         Raises:
+            StoreBusyError: Another process kept adding to it for too long. A TimeoutError, hence an OSError.
             OSError: A file could not be read.
         """
-        self._changes.finish_what_was_cut_off()
+        await self._changes.finish_what_was_cut_off()
         infos = [self._folder.spared(path, partial(self._info, path)) for path in self._folder.files()]
         return sorted(filter(None, infos), key=lambda info: (info.session_id, info.user_id))
 
@@ -282,9 +301,10 @@ class FileStore:
         It is None while a file has changed so lately that it may change again without its times showing it.
 
         Raises:
+            StoreBusyError: Another process kept adding to it for too long. A TimeoutError, hence an OSError.
             OSError: A folder could not be read.
         """
-        self._changes.finish_what_was_cut_off()
+        await self._changes.finish_what_was_cut_off(session_id)
         return self._folder.state(None if session_id is None else self._folder.of_session(session_id))
 
     async def replace_session(
@@ -310,6 +330,7 @@ class FileStore:
         Raises:
             ConfigError: One cannot be stored, or is of another session or user. A ValueError.
             DuplicateEntryError: An id is taken outside the session, or two entries have one id. A ValueError.
+            StoreBusyError: Another process held the lock for too long. A TimeoutError, hence an OSError.
             OSError: It could not be written. Nothing was changed.
         """
         rows = rows_for(session_id, user_id, entries, self._where)
@@ -327,7 +348,7 @@ class FileStore:
                 self._folder.ids[row[0]] = path
             return True
 
-        return self._changes.make(replace)
+        return await self._changes.make(replace)
 
     def _info(self, path: str) -> SessionInfo | None:
         lines = self._folder.looked(path)
@@ -341,7 +362,7 @@ class FileStore:
             self._folder.note(path, [(path, "all lines", reason)])
         return None
 
-    def _file(self, session_id: str, user_id: str) -> str | None:
+    async def _file(self, session_id: str, user_id: str) -> str | None:
         key = checked_key(session_id, user_id, self._where)
-        self._changes.finish_what_was_cut_off()
+        await self._changes.finish_what_was_cut_off(session_id)
         return self._folder.find(key)

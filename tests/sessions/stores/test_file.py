@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwb import _files
-from memwb.errors import ConfigError, DamagedFileError, DuplicateEntryError
+from memwb.errors import ConfigError, DamagedFileError, DuplicateEntryError, StoreBusyError
 from memwb.sessions import FileStore, Memory, MemoryEntry, SessionInfo
 from memwb.sessions.stores import _lines
 from memwb.testing import ScriptedModel
@@ -407,6 +408,82 @@ async def test_what_memwb_itself_added_is_known_without_reading(base, monkeypatc
         await store.add(session_entry("m3", "s1"))
 
 
+HOLDS = """
+import fcntl, sys
+file = open(sys.argv[1], "a+")
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def lock_held(base):
+    """The folder's lock, held by another process."""
+    command = [sys.executable, "-c", HOLDS, str(base / ".memwb.lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"held\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs flock")
+async def test_while_another_process_writes_the_event_loop_goes_on_and_then_the_write_is_done(base):
+    store = FileStore(base)
+    await store.add(session_entry("m1"))
+    with lock_held(base) as process:
+        waiting = [asyncio.ensure_future(action) for action in (
+            store.add(session_entry("m2")), FileStore(base).add_many([session_entry("m3")]), store.delete("m1"),
+        )]  # fmt: skip
+        given_up = asyncio.ensure_future(store.add(session_entry("never")))
+        for _ in range(10):
+            await asyncio.sleep(0.01)
+        assert not any(task.done() for task in waiting)
+        given_up.cancel()
+        process.kill()
+        await asyncio.wait_for(asyncio.gather(*waiting), 20)
+    assert sorted(entry.memory_id for entry in await store.get_entries("s1")) == ["m2", "m3"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs flock")
+async def test_a_write_that_waits_too_long_is_an_error_that_names_the_file(base):
+    await FileStore(base).add(session_entry("m1"))
+    store = FileStore(base, timeout=0.05)
+    with lock_held(base):
+        with pytest.raises(StoreBusyError, match=r"\.memwb\.lock was locked by another program for 0\.05 sec") as told:
+            await store.add(session_entry("m2"))
+        assert (told.value.path, told.value.seconds) == (base / ".memwb.lock", 0.05)
+        with pytest.raises(StoreBusyError):
+            await FileStore(base, timeout=0).delete("m1")
+    await store.add(session_entry("m2"))
+    assert await store.count("s1") == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs flock")
+async def test_readers_wait_only_for_what_another_process_is_adding_to_their_session_and_take_nothing_back(base):
+    store = FileStore(base)
+    await store.add_many([session_entry("m1"), session_entry("m2", "s2")])
+    path = base / "s1" / "default.jsonl"
+    size, line = path.stat().st_size, definable_line(session_entry("m3"))
+    notes = json.dumps([["s1", "default.jsonl", size, 2 * len(line)]])
+    with lock_held(base):
+        (base / ".memwb").write_text(notes)
+        with path.open("a") as file:
+            file.write(line)
+        for reader in (store, FileStore(base, timeout=0.05)):
+            assert await reader.get_entries("s2") == [session_entry("m2", "s2")]
+            assert await reader.count("s2") == 1
+        for look in (reader.get_entries("s1"), reader.get_entry("m2"), reader.sessions(), reader.revision("s1")):
+            with pytest.raises(StoreBusyError):
+                await look
+        waiting = asyncio.ensure_future(store.count("s1"))
+        await asyncio.sleep(0.02)
+        assert not waiting.done()
+        assert (path.stat().st_size, (base / ".memwb").exists()) == (size + len(line), True)
+    assert await waiting == 1
+    assert await store.get_entries("s1") == [session_entry("m1")]
+
+
 async def test_two_store_objects_on_one_folder_see_each_other(base):
     first, second = FileStore(base), FileStore(base)
     for number in range(4):
@@ -532,6 +609,12 @@ def test_a_bad_folder_or_flag_is_refused(bad):
         FileStore(bad)
     with pytest.raises(ConfigError, match="durable"):
         FileStore("x", durable=bad)
+
+
+@pytest.mark.parametrize("bad", [None, "5", True, -1, float("nan"), float("inf")])
+def test_a_timeout_that_is_no_number_of_seconds_is_refused(bad):
+    with pytest.raises(ConfigError, match="timeout"):
+        FileStore("x", timeout=bad)
 
 
 async def test_a_durable_store_waits_for_the_disk(base, monkeypatch):
