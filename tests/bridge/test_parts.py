@@ -57,6 +57,16 @@ def test_the_first_difference_is_told_by_its_place(expected: Any, got: Any, told
     assert difference(expected, got) == told
 
 
+def test_long_texts_are_shown_where_they_begin_to_differ() -> None:
+    same = "<memory>\n<entry>Ola is nine and plays the cello on Tuesdays.</entry>\n"
+    one, other = f"{same}<entry>A</entry>", f"{same}<entry>B</entry>"
+
+    assert difference([user(one)], [user(other)]) == (
+        "message 1 (user) has as block 1 '…ays.</entry>\\n<entry>B</entry>', "
+        "where '…ays.</entry>\\n<entry>A</entry>' was expected"
+    )
+
+
 class Provider:
     """Streams what a provider of the SDK streams."""
 

@@ -209,6 +209,13 @@ def _tap(agent: Any) -> _Tap:
     return tap
 
 
+_SHOWN = 60
+"""Characters of a text that a difference shows."""
+
+_LED_IN = 20
+"""Characters that it shows before the place where two texts part."""
+
+
 def difference(expected: Sequence[Message], got: Sequence[Message]) -> str:
     """Say how what a model got differs from what was expected; empty where it does not."""
     for at, (one, other) in enumerate(zip(expected, got, strict=False), 1):
@@ -222,7 +229,8 @@ def difference(expected: Sequence[Message], got: Sequence[Message]) -> str:
 def _blocks(expected: Sequence[Any], got: Sequence[Any]) -> str:
     for at, (one, other) in enumerate(zip(expected, got, strict=False), 1):
         if one != other:
-            return f"has as block {at} {_shown(other)}, where {_shown(one)} was expected"
+            begin = _where_they_part(one.get("text"), other.get("text"))
+            return f"has as block {at} {_shown(other, begin)}, where {_shown(one, begin)} was expected"
     more, place = len(got) - len(expected), min(len(got), len(expected))
     if more > 0:
         return f"has {counted(more, 'more block')} than expected: {_shown(got[place])}"
@@ -231,5 +239,15 @@ def _blocks(expected: Sequence[Any], got: Sequence[Any]) -> str:
     return "has another role than expected"
 
 
-def _shown(block: Any) -> str:
-    return repr(cropped(block["text"], 60)) if "text" in block else f"a block of kind {next(iter(block), None)!r}"
+def _where_they_part(one: Any, other: Any) -> int:
+    """Return where two texts begin to differ, less a few characters that tell where that is."""
+    if not isinstance(one, str) or not isinstance(other, str):
+        return 0
+    same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return max(0, same - _LED_IN) if max(len(one), len(other)) > _SHOWN else 0
+
+
+def _shown(block: Any, begin: int = 0) -> str:
+    if "text" not in block:
+        return f"a block of kind {next(iter(block), None)!r}"
+    return repr(("…" if begin else "") + cropped(block["text"][begin:], _SHOWN))
