@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
+from io import FileIO
 from typing import Any, TypeVar
 
 import orjson
@@ -168,10 +170,9 @@ class Changes:
             path = keys.get(key) or keys.setdefault(key, self.path_for(key, by_file))
             by_file.setdefault(path, []).append(row)
         written = {path: [line_of(row) for row in rows] for path, rows in by_file.items()}
-        lengths = {path: sum(map(len, lines)) for path, lines in written.items()}
-        noted = len(rows) > 1 or max(lengths.values(), default=0) > _PAGE
+        noted = len(rows) > 1 or any(len(line) > _PAGE for lines in written.values() for line in lines)
         if noted:
-            self._write_notes(lengths)
+            self._write_notes(written)
         try:
             for path, lines in written.items():
                 self._append(path, by_file[path], lines)
@@ -225,35 +226,44 @@ class Changes:
         for row in rows:
             folder.ids[row[0]] = path
 
-    def _write_notes(self, added: dict[str, int]) -> None:
+    def _write_notes(self, added: dict[str, list[bytes]]) -> None:
         notes = []
-        for path, length in added.items():
+        for path, lines in added.items():
             size = os.path.getsize(path) if os.path.exists(path) else None
-            notes.append([*os.path.relpath(path, self._folder.path).split(os.sep), size, length])
+            names = os.path.relpath(path, self._folder.path).split(os.sep)
+            notes.append([*names, size, sum(map(len, lines)), list(map(zlib.crc32, lines))])
         _files.replace(self._notes, orjson.dumps(notes))
 
     def _take_back(self) -> None:
         """Take back what was added in part, as the notes say."""
         if not self._is_noted():
             return
-        for path, before, length in self._read_notes():
+        for path, before, length, sums in self._read_notes():
             with suppress(FileNotFoundError):
                 size = os.path.getsize(path)
-                if before is None and size <= length:
-                    os.unlink(path)
-                elif before is not None and before < size <= before + length + 1:  # else another program added too
-                    os.truncate(path, before)
+                most = (before or 0) + length + (before is not None)  # with the newline that was missing
+                if (before or 0) <= size <= most and _is_start_of(sums, _tail(path, before or 0)):
+                    if before is None:
+                        os.unlink(path)
+                    elif size > before:
+                        os.truncate(path, before)
+                # else another program has added to it since: all of it stays, a line that was cut off is damage
             self._folder.forget(path, gone=True)
         os.unlink(self._notes)
         self._all_known = False
 
-    def _read_notes(self) -> list[tuple[str, int | None, int]]:
+    def _read_notes(self) -> list[tuple[str, int | None, int, list[int] | None]]:
         found = _files.read(self._notes)
         try:
             notes: Any = orjson.loads(found[0] if found else b"[]")
             return [
-                (os.path.join(self._folder.path, os.path.basename(session), os.path.basename(user)), size, int(length))
-                for session, user, size, length in notes
+                (
+                    os.path.join(self._folder.path, os.path.basename(session), os.path.basename(user)),
+                    size,
+                    int(length),
+                    list(sums[0]) if sums else None,  # earlier versions of memwb note none
+                )
+                for session, user, size, length, *sums in notes
             ]
         except (ValueError, TypeError) as error:
             cause = "it is no note of memwb's, whose place this is"
@@ -268,6 +278,21 @@ class Changes:
                 _clear(entry.path)
         _files.keep_notes(self._notes)
         self._swept = True
+
+
+def _tail(path: str, start: int) -> bytes:
+    with FileIO(path) as file:
+        file.seek(start)
+        return file.readall()
+
+
+def _is_start_of(sums: list[int] | None, added: bytes) -> bool:
+    """Whether bytes begin what was to be added, as the CRC-32 of its lines tells; the last one may be cut."""
+    *whole, rest = added.removeprefix(b"\n").split(b"\n")
+    if sums is None:
+        return True
+    found = [zlib.crc32(line + b"\n") for line in whole]
+    return found == sums[: len(found)] and (not rest or len(found) < len(sums))
 
 
 def _clear(folder: str) -> None:

@@ -529,6 +529,45 @@ async def test_what_another_program_added_after_a_kill_is_not_taken_back(base):
     assert [entry.memory_id for entry in await store.get_entries("s1")] == ["m1", "n1", "foreign"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("cut", [1, 4096, 5400, 12_000])
+@pytest.mark.parametrize("foreign", [None, "\n", ""])
+@pytest.mark.filterwarnings("ignore:.*no JSON")
+def test_what_a_killed_program_added_is_taken_back_unless_another_one_wrote_behind_it(base, foreign, cut, ended):
+    asyncio.run(FileStore(base).add(session_entry("m1")))
+    path = base / "s1" / "default.jsonl"
+    before = path.read_bytes() if ended else path.read_bytes()[:-1]
+    path.write_bytes(before)
+    many = [session_entry(f"big{number}", content="x" * 5000) for number in range(4)]
+    pid = os.fork()
+    if not pid:
+        really = os.write
+
+        def killed(descriptor, data):
+            if len(data) > 20_000:
+                really(descriptor, data[:cut])
+                os.kill(os.getpid(), signal.SIGKILL)
+            return really(descriptor, data)
+
+        os.write = killed
+        asyncio.run(FileStore(base).add_many(many))
+    assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+    assert (base / ".memwb").exists()
+
+    left = path.read_bytes()
+    if foreign is not None:
+        with path.open("a") as file:
+            file.write(foreign + definable_line(session_entry("said")))
+    found = [entry.memory_id for entry in asyncio.run(FileStore(base).get_entries("s1"))]
+    if foreign is None:
+        assert (found, path.read_bytes()) == (["m1"], before)
+    else:
+        assert path.read_bytes() == left + (foreign + definable_line(session_entry("said"))).encode()
+        assert ("said" in found) == (foreign == "\n" or left.endswith(b"\n"))
+    assert not (base / ".memwb").exists()
+
+
 async def test_a_file_of_somebodys_in_the_place_of_the_notes_stays_and_is_named(base):
     write(base / ".memwb", "my own")
     with pytest.raises(DamagedFileError, match="Move it to another place"):
