@@ -76,6 +76,7 @@ class SessionsState:
         self.busy, self.failure, self.refused = "", "", ""
         self.revision = 0
         self._key: tuple[str, str] | None = None
+        self._read_failure: Exception | None = None
         self._subscribers: dict[object, Callable[[], None]] = {}
         self._refresher = Refresher(self._refresh, self._failed, self._refuse)
         self.changed()
@@ -167,15 +168,23 @@ class SessionsState:
 
         Raises:
             ConfigError: There is no such session, or several users have one.
+            Exception: What the store raised.
         """
         await self.settled()
+        if self._read_failure is not None:  # the store may be well again
+            self.changed()
+            await self.settled()
         users = [info.user_id for info in self.sessions if info.session_id == session_id]
         if user_id is None and len(users) == 1:
             user_id = users[0]
         if user_id not in users:
+            if self._read_failure is not None:
+                raise self._read_failure
             raise ConfigError(self._no_session(session_id, user_id, users), key="session_id", value=session_id)
         self.show(session_id, str(user_id))
         await self.settled()
+        if self._read_failure is not None:
+            raise self._read_failure
         return self.entries
 
     def _no_session(self, session_id: str, user_id: str | None, users: Sequence[str]) -> str:
@@ -377,7 +386,7 @@ class SessionsState:
         if self.role not in self.roles:
             self.role = ""
         self._turn_page()
-        self.failure = ""
+        self.failure, self._read_failure = "", None
         self.revision += 1
         asyncio.get_running_loop().call_soon(self._publish)
 
@@ -392,7 +401,7 @@ class SessionsState:
         self._publish()
 
     def _failed(self, error: Exception) -> None:
-        self.failure = told(error)
+        self.failure, self._read_failure = told(error), error
         self.revision += 1
         self._publish()
 

@@ -373,6 +373,34 @@ async def test_a_store_that_fails_is_told_and_what_was_read_stays(opened, talked
     assert state.failure == ""
 
 
+async def test_a_read_of_a_store_that_fails_raises_what_the_store_raised_until_it_is_well(opened, talked, monkeypatch):
+    async def fails(*args, **options):
+        raise OSError("disk gone")
+
+    for method in ("get_entries", "sessions"):
+        with monkeypatch.context() as patch:
+            patch.setattr(talked, method, fails)
+            state = await opened(talked)
+            with pytest.raises(OSError, match="disk gone"):
+                await state.read("monday")
+        assert len(await state.read("monday")) == 14
+
+
+async def test_a_session_that_cannot_be_read_does_not_hide_another(opened, talked, monkeypatch):
+    get_entries = talked.get_entries
+
+    async def fails(session_id, *args, **options):
+        if session_id == "monday":
+            raise OSError("disk gone")
+        return await get_entries(session_id, *args, **options)
+
+    monkeypatch.setattr(talked, "get_entries", fails)
+    state = await opened(talked)
+    with pytest.raises(OSError, match="disk gone"):
+        await state.read("monday")
+    assert len(await state.read("tuesday")) == 3
+
+
 async def test_what_an_action_of_the_page_could_not_do_is_told(opened, talked):
     state = await opened(talked)
     told = []
