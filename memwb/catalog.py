@@ -135,7 +135,11 @@ class SessionCatalog:
         self._sorted: tuple[str | None, list[Record]] = (None, [])
 
     def __repr__(self) -> str:
-        parts = [f"{key} {value!r}" for key, value in (("session", self.session_id), ("user", self.user_id)) if value]
+        parts = [
+            f"{key} {value!r}"
+            for key, value in (("session", self.session_id), ("user", self.user_id))
+            if value is not None
+        ]
         return f"SessionCatalog({', '.join([self.name, *parts])})"
 
     async def count(self, where: str = "") -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..catalog import Record, SessionCatalog, is_session_store, metadata_of
+from ..catalog import Record, SessionCatalog, is_session_store, metadata_of, store_of
 from ..errors import ConfigError
 from ..memory.settings import at_least_one, checked_options
 from ..memory.types import RELEVANCE_SCORE, MemoryEntry, SearchOptions, identified
@@ -31,7 +31,7 @@ class SessionSearch:
         manager = MemoryManager([notes, past])
 
     Args:
-        session_store: The store of sessions: memwb's, or any that follows the protocol.
+        session_store: The store of sessions: memwb's, or any that follows the protocol; or a Memory over one.
         session_id: Only this session; a store that cannot list its sessions needs it.
         user_id: Only this user. Without it, everybody's entries are found.
         name: Names the store in tools, blocks and options.
@@ -57,15 +57,23 @@ class SessionSearch:
         max_search_results: int | None = None,
         tokenizer: Tokenizer = tokenize,
     ) -> None:
+        session_store = store_of(session_store)
         if not is_session_store(session_store):
             raise ConfigError(
-                f"{PREFIX}{type(session_store).__name__} is no store of sessions: it lacks get_entries, get_entry or "
-                "delete_session.",
+                f"{PREFIX}{type(session_store).__name__} is no store of sessions; give an object with get_entries, "
+                'get_entry and delete_session, such as SQLiteStore("memory.db").',
                 key="session_store",
                 value=session_store,
             )
         if not isinstance(name, str) or not name.strip():
             raise ConfigError(f"{PREFIX}name is {name!r:.80}; it must be a text.", key="name", value=name)
+        for key, value in (("session_id", session_id), ("user_id", user_id)):
+            if value is not None and not (isinstance(value, str) and value):
+                told = f"{PREFIX}{key} is {value!r:.80}; it must be a text that is not empty, or None for all."
+                raise ConfigError(told, key=key, value=value)
+        if not callable(tokenizer):
+            told = f"{PREFIX}tokenizer is {tokenizer!r:.80}; it must be a function from a text to its words."
+            raise ConfigError(told, key="tokenizer", value=tokenizer)
         if max_search_results is not None:
             at_least_one(max_search_results, f"{PREFIX}max_search_results", "max_search_results")
         self.name, self.description, self.max_search_results = name, description, max_search_results

@@ -234,7 +234,14 @@ async def test_a_store_of_anybodys_is_searched_by_session():
 
 @pytest.mark.parametrize(
     ("settings", "key"),
-    [({"max_search_results": 0}, "max_search_results"), ({"name": " "}, "name"), ({"name": None}, "name")],
+    [
+        ({"max_search_results": 0}, "max_search_results"),
+        ({"name": " "}, "name"),
+        ({"name": None}, "name"),
+        ({"session_id": 5}, "session_id"),
+        ({"user_id": ""}, "user_id"),
+        ({"tokenizer": 5}, "tokenizer"),
+    ],
 )
 def test_a_setting_of_a_wrong_value_is_refused(settings, key):
     with pytest.raises(ConfigError, match=f"SessionSearch: {key}") as caught:
@@ -245,12 +252,20 @@ def test_a_setting_of_a_wrong_value_is_refused(settings, key):
 async def test_what_is_no_store_or_no_query_is_refused():
     with pytest.raises(ConfigError, match="TestMemoryStore is no store of sessions"):
         SessionSearch(TestMemoryStore(name="notes", persist=False))
+    with pytest.raises(ConfigError, match=r'type is no store of sessions; .* such as SQLiteStore\("memory.db"\)'):
+        SessionSearch(SQLiteStore)
     past = SessionSearch(InMemoryStore(), user_id="ann")
     with pytest.raises(ConfigError, match="query must be a text, not 3"):
         await past.search(3)
     with pytest.raises(ConfigError, match="limit"):
         await past.search("tea", {"limit": 3})
     assert repr(past) == "SessionSearch('sessions' over SessionCatalog(InMemoryStore, user 'ann'))"
+
+
+async def test_a_memory_is_searched_as_its_store():
+    memory = Memory()
+    await memory.add({"role": "user", "content": "I like tea."})
+    assert [each.content for each in await SessionSearch(memory).search("tea")] == ["I like tea."]
 
 
 async def test_what_was_said_is_evaluated_like_any_other_memory():
