@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,9 @@ def read(messages: Sequence[Any]) -> list[Message]:
     Raises:
         ConfigError: It is no such message; the error names it by its place, counted from 0, and its field.
     """
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
+        told = f"conversation: {messages!r:.80} is {type(messages).__name__}, not a list of messages."
+        raise ConfigError(told, key="messages", value=messages)
     found: list[Message] = []
     results = False  # whether the last message holds results of tools that more may join
     for at, given in enumerate(messages):
@@ -78,6 +81,9 @@ def load(path: str | os.PathLike[str], *, agent: str | None = None) -> list[Mess
         ConfigError: There is no such file, no conversation in it, or several agents'.
         DamagedFileError: The file cannot be read; the error names the line.
     """
+    if not isinstance(path, str | os.PathLike):
+        told = f"conversation: the path is {path!r:.80}; it must be a text or a Path."
+        raise ConfigError(told, key="path", value=path)
     path = Path(path).expanduser()
     if path.is_dir():
         return _strands_session(path, agent)
@@ -124,7 +130,7 @@ class _Given:
             time = time_of(entry.created_at)
             rest = {"metadata": {"created_at": stamp(time)}} if time else {}
             given = context_message(entry)
-            role: Any = entry.role
+            role: Any = entry.role if entry.role in _ROLES else "user"  # in a session any text may be a role
         elif isinstance(given, Mapping):
             rest = {key: copied(value) for key, value in given.items() if key not in _READ}
             role = given.get("role")

@@ -204,6 +204,30 @@ async def test_a_summary_is_the_users_and_quoted():
     ]
 
 
+async def test_an_entry_of_any_role_is_the_users_where_no_conversation_has_that_role():
+    memory = Memory()
+    await memory.add({"role": "wei<b>rd", "content": "x"})
+    await memory.add({"role": "assistant", "content": "y"})
+
+    found = await conversations.from_session(memory)
+    assert [(each["role"], each["content"]) for each in found] == [
+        ("user", [{"text": "x"}]),
+        ("assistant", [{"text": "y"}]),
+    ]
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "hi", b"hi", {"role": "user", "content": "x"}])
+def test_what_is_no_list_of_messages_is_refused(wrong):
+    with pytest.raises(ConfigError, match="not a list of messages") as caught:
+        conversations.read(wrong)
+    assert caught.value.key == "messages"
+
+
+def test_a_path_that_is_none_is_refused():
+    with pytest.raises(ConfigError, match="the path is 5; it must be a text or a Path"):
+        conversations.load(5)
+
+
 async def test_what_is_no_store_of_sessions_is_refused():
     with pytest.raises(ConfigError, match="TestMemoryStore is no store of sessions"):
         await conversations.from_session(TestMemoryStore(name="notes", persist=False))
