@@ -206,7 +206,8 @@ def _happening(event: Event) -> Happening | None:
         told = f"{what}, {_cause(event)} ({counted(event.failures, 'failure')} in a row)"
         return Happening(f"{event.store}: {told}", bad=True)
     if isinstance(event, Flushed):
-        return Happening(f"flushed, {numbers_told(event.left)} left")
+        kept = f"; {numbers_told(event.unreadable)} kept, the answer was unreadable" if event.unreadable else ""
+        return Happening(f"flushed, {numbers_told(event.left)} left{kept}")
     return None
 
 

@@ -236,8 +236,10 @@ class Coordinator:
 
     def end_flush(self) -> None:
         """Tell what a flush has left."""
-        left = {number for line in self._lines.values() for number in self._pending(line)}
-        self._tell(Flushed, tuple(sorted(left)))
+        lines = list(self._lines.values())
+        left = {number for line in lines for number in self._pending(line)}
+        kept = {number for line in lines for answer in self._unreadable(line) for number in answer.numbers}
+        self._tell(Flushed, tuple(sorted(left)), tuple(sorted(kept)))
 
     # One save at a time
 

@@ -312,14 +312,18 @@ class Flushed(Event):
 
     Attributes:
         left: The numbers of the messages that are still not saved in every store.
+        unreadable: The numbers of the messages that are kept, since the answer to them could not be read:
+            ``retry_unreadable`` asks again.
     """
 
     left: tuple[int, ...]
+    unreadable: tuple[int, ...] = ()
 
     @property
     def told(self) -> str:
         """What is left."""
-        return f"left: {numbers_told(self.left)}"
+        kept = f"; kept with an unreadable answer: {numbers_told(self.unreadable)}" if self.unreadable else ""
+        return f"left: {numbers_told(self.left)}{kept}"
 
 
 def numbers_told(numbers: Sequence[int]) -> str:

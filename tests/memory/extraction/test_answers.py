@@ -203,6 +203,8 @@ class TestRetry:
         assert (kept.text, kept.messages, kept.numbers) == ("Sorry, no.", (user("tea"),), (0,))
         [status] = manager.extraction_status()
         assert (status.saved, status.unreadable, status.pending, status.buffered) == (0, (0,), (), 0)
+        told = "Flushed(left: no message; kept with an unreadable answer: message 0)"
+        assert repr(manager.extraction_log[-1]) == told
         host.add(user("milk"))
         await manager.flush()
         assert await manager.retry_unreadable() == 0

@@ -45,7 +45,7 @@ turn 1
   asked       home messages 0-1: N characters
   answered    home messages 0-1: 'Sorry.'
   unreadable  home messages 0-1: the answer holds no list of facts
-  flushed     left: no message
+  flushed     left: no message; kept with an unreadable answer: messages 0-1
   fired       home by flush: no message
   flushed     left: no message
 turn 2
