@@ -47,7 +47,7 @@ turn 1
   unreadable  home messages 0-1: the answer holds no list of facts
   flushed     left: no message; kept with an unreadable answer: messages 0-1
   fired       home by flush: no message
-  flushed     left: no message
+  flushed     left: no message; kept with an unreadable answer: messages 0-1
 turn 2
   buffered    2 user: 'I own a cat'
   buffered    3 assistant: toolUse
