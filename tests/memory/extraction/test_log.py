@@ -58,10 +58,10 @@ turn 2
   noted       home messages 2-3: an item without a text as content was dropped: {"fact": 1}
   proposed    home messages 2-3: 'likes tea', 'owns a cat'
   failed      home messages 2-3: AggregateMemoryError: MemoryManager: 1 of 2 facts could not be written to 'home': OSError: home is full, 1 failure in a row; still to write: 'owns a cat'
-  flushed     left: messages 2-3
+  flushed     left: messages 2-3; kept with an unreadable answer: messages 0-1
   fired       home by flush: messages 2-3
   saved       home messages 2-3: 'likes tea', 'owns a cat'
-  flushed     left: no message
+  flushed     left: no message; kept with an unreadable answer: messages 0-1
 """  # noqa: E501 - lines as they are printed
 
 
