@@ -427,13 +427,15 @@ def test_without_fcntl_the_filelock_package_is_used(tmp_path: Path, monkeypatch:
     calls: list[str] = []
 
     class FileLock:
-        def __init__(self, path: str) -> None:
-            self.path = path
+        def __init__(self, path: str, timeout: float) -> None:
+            self.path, self.timeout = path, timeout
 
-        def __enter__(self) -> None:
+        def acquire(self) -> None:
+            if self.timeout == 0:
+                raise TimeoutError(self.path)
             calls.append(f"lock {Path(self.path).name}")
 
-        def __exit__(self, *_: object) -> None:
+        def release(self) -> None:
             calls.append("unlock")
 
     module = type(sys)("filelock")
@@ -442,6 +444,9 @@ def test_without_fcntl_the_filelock_package_is_used(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(_files, "fcntl", None)
     exclusively(tmp_path / "a", lambda: calls.append("action"))
     assert calls == ["lock a.lock", "action", "unlock"]
+    with pytest.raises(_files.LockedError):
+        exclusively(tmp_path / "a", lambda: calls.append("never"), wait=False)
+    assert len(calls) == 3
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
