@@ -15,6 +15,8 @@ from .. import _json, _time
 from ..errors import ConfigError, DuplicateEntryError
 from .types import MemoryEntry
 
+_UNWRITTEN = " Nothing was written."  # what a refusal ends with where something was to be
+
 FIELDS = ("memory_id", "session_id", "user_id", "role", "content", "message_data", "created_at", "updated_at")
 
 _fields = attrgetter(*FIELDS)
@@ -149,6 +151,9 @@ def rows_of(entries: Iterable[Any], where: str) -> list[Row]:
         ConfigError: One of them cannot be stored.
         DuplicateEntryError: Two have one id.
     """
+    if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
+        told = f"{where}: entries is {entries!r:.80}; it must be a list of entries.{_UNWRITTEN}"
+        raise ConfigError(told, key="entries", value=entries)
     rows = [row_of(entry, where, f"entry {number}: ") for number, entry in enumerate(entries, 1)]
     ids: set[str] = set()
     for row in rows:
@@ -213,8 +218,8 @@ def _in_step(old: Row, new: Row) -> bytes | str | None:
 def checked_key(session_id: Any, user_id: Any, where: str) -> tuple[str, str]:
     """Return what names a user's session, else raise :class:`ConfigError`."""
     if not (type(session_id) is type(user_id) is str and session_id and user_id and f"{session_id}{user_id}".isascii()):
-        checked_text(session_id, "session_id", where)
-        checked_text(user_id, "user_id", where)
+        checked_text(session_id, "session_id", where, end="")
+        checked_text(user_id, "user_id", where, end="")
     return session_id, user_id
 
 
@@ -238,16 +243,18 @@ def checked_limit(limit: Any, where: str) -> int | None:
     )
 
 
-def checked_text(value: Any, name: str, where: str, place: str = "", *, empty: bool = False) -> None:
+def checked_text(
+    value: Any, name: str, where: str, place: str = "", *, empty: bool = False, end: str = _UNWRITTEN
+) -> None:
     """Raise :class:`ConfigError` unless the value is a text without lone surrogates, and not empty."""
     if not isinstance(value, str):
-        _refuse(f"is {value!r:.80}; it must be a text", name, value, where, place)
+        _refuse(f"is {value!r:.80}; it must be a text", name, value, where, place, end)
     if not value and not empty:
-        _refuse("is empty; any other text is allowed", name, value, where, place)
+        _refuse("is empty; any other text is allowed", name, value, where, place, end)
     at = _json.lone_surrogate(value)
     if at is not None:
         cause = f"holds a lone surrogate, {value[at]!r} at character {at}, which UTF-8 cannot hold"
-        _refuse(f"{cause}; replace it, for instance by U+FFFD", name, value, where, place)
+        _refuse(f"{cause}; replace it, for instance by U+FFFD", name, value, where, place, end)
 
 
 def _time_of(value: Any, name: str, where: str, place: str) -> float:
@@ -264,5 +271,5 @@ def _message(data: Any, where: str, place: str) -> bytes | str:
         raise ConfigError(message, key=error.place, value=data) from None
 
 
-def _refuse(cause: str, name: str, value: Any, where: str, place: str) -> NoReturn:
-    raise ConfigError(f"{where}: {place}{name} {cause}. Nothing was written.", key=name, value=value)
+def _refuse(cause: str, name: str, value: Any, where: str, place: str, end: str = _UNWRITTEN) -> NoReturn:
+    raise ConfigError(f"{where}: {place}{name} {cause}.{end}", key=name, value=value)

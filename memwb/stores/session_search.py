@@ -82,6 +82,11 @@ class SessionSearch:
         self._ordered: tuple[object, list[sessions.MemoryEntry]] = (None, [])  # what the catalog gave, in order of time
         self._indexed: tuple[list[tuple[str | None, str]], Index, object] = ([], Index([]), None)
 
+    @property
+    def damage(self) -> list[tuple[str, str, str]]:
+        """What the store of sessions has met and cannot read: file or table, line or key, and the reason."""
+        return list(getattr(self._catalog.store, "damage", ()))
+
     def __repr__(self) -> str:
         return f"SessionSearch({self.name!r} over {self._catalog!r})"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._text import counted
+from ..stores.session_search import SessionSearch
 
 _LARGEST_LOOKED_INTO = 20_000_000  # bytes: a bigger file is named without its count of entries
 _SHOWN = 5
@@ -33,6 +34,11 @@ def never_written(stores: Sequence[Any]) -> str:
     for store in stores:
         if (path := missing_file(store)) is not None:
             return f"{path.name} does not exist, so {store.name!r} is empty"
+    for store in stores:
+        if isinstance(store, SessionSearch) and (damage := store.damage):
+            place, at, reason = damage[0]
+            more = f", and {counted(len(damage) - 1, 'other')}" if len(damage) > 1 else ""
+            return f"{store.name!r} holds nothing that can be read: {Path(place).name}, {at}: {reason}{more}"
     for store in stores:
         if isinstance(getattr(store, "path", None), Path):
             return f"{store.path.name} holds no entry, so {store.name!r} is empty"

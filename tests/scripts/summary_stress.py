@@ -5,7 +5,7 @@
 In each round two programs share a session in a database or in files. Both add messages and summarise it whenever it has
 more than eight entries; one of them is killed at a random instant. The model names in its summary every message that it
 was shown, so whatever was acknowledged must stand in an entry or in a summary; entries must be in order, at most one of
-them a summary, and no call without its result.
+them a summary, and no call without its result. The exit code is 1 when a fault was found.
 """
 
 from __future__ import annotations
@@ -116,10 +116,13 @@ def main() -> None:
         kind, folder, name, start = sys.argv[2:6]
         asyncio.run(talk(kind, Path(folder), name, int(start)))
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    failed = False
     for kind in sys.argv[2:] or STORES:
         count, found = stress(kind, rounds)
         print(f"{kind}: {rounds} rounds, {2 * rounds} kills, {count:,} messages acknowledged, {len(found)} faults")
         print("\n".join(found[:20]))
+        failed = failed or bool(found)
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

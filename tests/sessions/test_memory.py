@@ -715,6 +715,16 @@ def test_what_a_memory_could_never_work_with_is_refused_when_it_is_built(wrong, 
     assert caught.value.key == next(iter(wrong))
 
 
+async def test_a_read_that_is_refused_says_nothing_of_writing_and_a_write_does(opened):
+    store = opened()
+    for ask in (store.get_entries, store.count, store.delete_session):
+        with pytest.raises(ConfigError, match=r"session_id is empty; any other text is allowed\.$"):
+            await ask("")
+    for wrong in (None, 5, "text"):
+        with pytest.raises(ConfigError, match=r"it must be a list of entries\. Nothing was written\.$"):
+            await store.add_many(wrong)
+
+
 async def test_a_reply_that_is_a_text_is_the_summary_and_one_that_is_none_is_shown():
     class Replies:
         def __init__(self, reply):

@@ -93,3 +93,29 @@ def test_what_is_something_else_is_refused_and_left_as_it_is(tmp_path):
             open_path(tmp_path / name)
         assert caught.value.key == "source"
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+async def test_sessions_of_which_nothing_can_be_read_are_told_with_their_damage(tmp_path):
+    lines = await folder(tmp_path / "sessions") / "monday" / "ann.jsonl"
+    lines.write_bytes(b"null\n" * 3)
+
+    state = WorkbenchState(tmp_path / "sessions", "cane")
+    with pytest.warns(UserWarning, match="line [123]"):
+        await state.settled()
+    told = "'sessions' holds nothing that can be read: ann.jsonl, line 1: it is None, no JSON object, and 2 others"
+    assert repr(state) == f"Workbench(1 store, 0 entries; call 1: nothing found: {told})"
+    state.close()
+
+
+async def test_sessions_are_searched_in_a_workbench_beside_other_stores():
+    sessions = InMemoryStore()
+    await sessions.add(ENTRY)
+    notes = TestMemoryStore.from_records(["A cane is a stick."], name="notes")
+    state = WorkbenchState([notes, SessionSearch(sessions, user_id="ann")], "cane")
+    await state.settled()
+
+    assert [(hit.store, hit.entry.content) for hit in state.preview.trace.hits] == [
+        ("notes", "A cane is a stick."),
+        ("sessions", "I walk with a cane."),
+    ]
+    state.close()
