@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -68,6 +69,19 @@ async def test_b38_each_answer_keeps_reports_and_holds_back_as_stated(case: dict
         ('{"error": "one page was lost", "facts": [{"content": "a"}]}', ["a"]),
         ('<think>a<reasoning>[{"content": "no"}]</reasoning>[{"content": "a"}]', ["a"]),
         ('<think><think></think>[{"content": "a"}]</think>', ["a"]),
+        ('[{"content":"a"}] ok :-[', ["a"]),
+        ('[{"content": "a"}] (more at [', ["a"]),
+        ('[{"content": "a"}] as in {"', ["a"]),
+        ('[{"content": "a"}] as in {"n": ', ["a"]),
+        ('Starts with { " or [: [{"content": "a"}]', ["a"]),
+        ('Open: [ [{"content": "a"}]', ["a"]),
+        ('Open: [ {"facts": [{"content": "a"}]}', ["a"]),
+        ('```json\n[[{"content": "a"}]\n```', ["a"]),
+        ('[[{"content": "a"}], [{"content": "b"}]]', ["a", "b"]),
+        ('[{"facts": [{"content": "a"}]}]', ["a"]),
+        ("[] nothing :-[", []),
+        ('[{"content": "Writes <think>x</think> tags"}]', ["Writes <think>x</think> tags"]),
+        ('<think>[{"content": "no"}]</think>[{"content": "Writes <think>"}] <think>done</think>', ["Writes <think>"]),
     ],
 )
 def test_facts_are_found_in(text: str, kept: list[str]) -> None:
@@ -91,6 +105,14 @@ def test_facts_are_found_in(text: str, kept: list[str]) -> None:
         ('[{"content": "a"}, {"content": "b', "the answer breaks off inside its list"),
         ('[{"content": "a", "metadata": {"tags": ["x"]}}, {"content"', "the answer breaks off inside its list"),
         ('```json\n[{"content": "a"},\n```', "the answer breaks off inside its list"),
+        ('[] [{"content": "a"}, {"con', "the answer breaks off inside its list"),
+        ('[{"content": "a", "of": [{"content": "b"}]}, {"con', "the answer breaks off inside its list"),
+        ('{"a": [{"content": "a"}], "b', "the answer breaks off inside its list"),
+        ('{"a": [{"content": "a"}], "more": tr', "the answer breaks off inside its list"),
+        ('{"a": [], "b": [', "the answer breaks off inside its list"),
+        ('{"n": 1, "a": [{"content": "a"}], "b": ["', "the answer breaks off inside its list"),
+        ('[{"facts": [{"content": "a"}]}, {"facts": [{"con', "the answer breaks off inside its list"),
+        ('["a", [], "b', "the answer breaks off inside its list"),
         ('[{"content": "a", "n": NaN}]', "the answer holds no list of facts"),
         ("[{'content': 'a'}]", "the answer holds no list of facts"),
         ("[{}]", "none of the list's items is a fact that can be kept"),
@@ -137,7 +159,12 @@ def test_notes_say_what_was_dropped_or_chosen() -> None:
     ]
 
 
-_PROSE = st.text(st.characters(exclude_characters='[]"<`{}', exclude_categories=["Cs"]), max_size=20)
+_OBJECT_OR_LIST_OF_OBJECTS = re.compile(r'\{\s*"[^"]*"\s*:|\[\s*\{')
+_PROSE = st.one_of(
+    st.text(st.characters(exclude_characters="<", exclude_categories=["Cs"]), max_size=20),
+    st.text(st.sampled_from('[]{}":,` 1a'), max_size=12),
+).filter(lambda prose: not _OBJECT_OR_LIST_OF_OBJECTS.search(prose))
+"""Any prose but what itself begins facts: after a list that is an answer that breaks off."""
 _FACTS = st.lists(
     st.fixed_dictionaries(
         {
@@ -160,7 +187,7 @@ _FACTS = st.lists(
     _FACTS,
     _PROSE,
     st.booleans(),
-    st.sampled_from(["{}", "```json\n{}\n```", '{{"facts": {}, "n": [1]}}', "[1] {} {{2}}"]),
+    st.sampled_from(["{}", "```json\n{}\n```", '{{"facts": {}, "n": [1]}}', "[1] {} {{2}}", "[{}]"]),
 )
 def test_every_list_of_facts_is_read_whatever_stands_around_it(
     before: str, items: Any, after: str, ascii_only: bool, around: str
@@ -183,6 +210,11 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
         "<think><reasoning></think>" * 20_000,
         "[" * 900 + "1," * 100_000 + "x",
         '```\n["a"]' + "\n" * 100_000 + "x",
+        "[" * 400 + "1," * 100_000,
+        '["a",' * 300 + '"' + "x" * 300_000,
+        '[{"a": 1},' * 300 + " " * 300_000,
+        '{"a":' * 300 + '"' + "x" * 300_000,
+        "[" * 300 + '[{"fact": 1},' * 20_000,
     ],
 )
 def test_hostile_answers_take_no_time(text: str) -> None:
