@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
@@ -337,3 +338,22 @@ async def test_an_id_that_is_taken_is_told_with_the_collisions_that_would_do():
     held = MemoryEntry("other", ENTRIES[0].memory_id, content="another")
     with pytest.raises(DuplicateEntryError, match="Nothing was written: take another collision: 'skip', 'replace' or"):
         await transfer(ENTRIES, await sessions_with(held), collision="fail")
+
+
+async def test_the_bar_counts_what_is_written(monkeypatch):
+    shown = []
+
+    class Bar:
+        def __init__(self, **options):
+            shown.append((options["total"], options["unit"]))
+
+        def update(self, count):
+            shown.append(count)
+
+        def close(self):
+            shown.append("closed")
+
+    monkeypatch.setitem(sys.modules, "tqdm.auto", SimpleNamespace(tqdm=Bar))
+    held = MemoryEntry("other", ENTRIES[0].memory_id, content="another")
+    await transfer(ENTRIES, await sessions_with(held), collision="replace")
+    assert shown == [(len(ENTRIES), "entry"), len(ENTRIES) - 1, 1, "closed"]

@@ -128,6 +128,9 @@ class Database:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise self._failed(error, "make the folder of") from error
+        if self.path is not None and self.path.is_dir():
+            told = f"{self.where}: {self.path} is a folder, not a database; FileStore keeps sessions in folders."
+            raise _files.described(IsADirectoryError(errno.EISDIR, "it is a folder"), told, self.path)
         connection = self._connected()
         self.file = self._found()
         # Closed with the store, also when nobody closes it: nothing keeps the process alive or warns at its end.

@@ -359,6 +359,8 @@ async def test_a_place_where_no_file_can_be_is_an_os_error_that_names_it(tmp_pat
     for path in (tmp_path, tmp_path / "file" / "memory.db"):
         with pytest.raises(OSError, match=str(path)):
             await SQLiteStore(path).add(session_entry("m1"))
+    with pytest.raises(IsADirectoryError, match="is a folder, not a database; FileStore keeps sessions in folders"):
+        await SQLiteStore(tmp_path).get_entries("s1")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
