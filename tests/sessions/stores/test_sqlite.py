@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,19 @@ async def test_a_count_is_kept_only_until_anybody_changes_the_database_or_damage
     with pytest.warns(UserWarning, match="no JSON"):
         assert len(await store.get_entries("s1")) == 2
     assert await store.count("s1") == 2
+
+
+async def test_entries_that_are_given_one_by_one_are_not_all_in_memory(path):
+    async with SQLiteStore(path) as store:
+        await store.add_many([session_entry(f"m{n}", content="x" * 2_000) for n in range(4_000)])
+        tracemalloc.start()
+        count = 0
+        async for _ in store.iter_entries("s1"):
+            count += 1
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert count == 4_000
+    assert peak < 4_000_000  # of 8 MB
 
 
 def gone(path):
