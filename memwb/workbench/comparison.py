@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._text import counted, shortened
 from ..errors import ConfigError
 from ..memory import ExtractionResult, ExtractorContext, ModelExtractor
 from ..stores import Listable
+from .asking import name_of
 from .told import told
 
 if TYPE_CHECKING:
     import pandas
 
     from ..memory import Message
+    from .asking import Question
 
 
 @dataclass(frozen=True)
@@ -37,22 +38,37 @@ class ComparedFact:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Who was asked about what.
+
+    Attributes:
+        stores: The names of the stores whose settings these are.
+        model: What the model is called.
+        messages: How many messages the transcript had.
+    """
+
+    stores: tuple[str, ...]
+    model: str
+    messages: int
+
+
+@dataclass(frozen=True)
 class PromptComparison:
-    """What two prompts make of one transcript.
+    """What two prompts make of one conversation.
 
     Attributes:
         prompts: The two, as they were given.
-        answers: What the model said to each, as it came; "" where it failed.
+        answers: What was said to each, as it came; "" where that failed. Those of several models follow each other.
         problems: Why there is no answer, or why it is no use; "" where it is.
         facts: The facts of both, those of the first prompt first; equal texts are one fact.
-        messages: How many messages the transcript has.
+        asked: Which model was asked for which stores, on how many messages.
     """
 
     prompts: tuple[str, str]
     answers: tuple[str, str]
     problems: tuple[str, str]
     facts: tuple[ComparedFact, ...]
-    messages: int
+    asked: tuple[Asked, ...]
 
     @property
     def sentence(self) -> str:
@@ -65,12 +81,19 @@ class PromptComparison:
                 else f"{name} finds {counted(facts, 'fact')}"
                 for name, problem, facts in zip("AB", self.problems, found, strict=True)
             )
-            return f"On {counted(self.messages, 'message')}: {'; '.join(told)}; nothing can be compared."
+            return f"On {self._transcripts()}: {'; '.join(told)}; nothing can be compared."
         both = sum(fact.a and fact.b for fact in self.facts)
         first, second = (sum(found) for found in ([f.a for f in self.facts], [f.b for f in self.facts]))
         return (
-            f"On {counted(self.messages, 'message')}: A finds {counted(first, 'fact')}, B {second}; "
+            f"On {self._transcripts()}: A finds {counted(first, 'fact')}, B {second}; "
             f"{both} in both, {first - both} in A alone, {second - both} in B alone."
+        )
+
+    def _transcripts(self) -> str:
+        if len({each.messages for each in self.asked}) == 1:
+            return counted(self.asked[0].messages, "message")
+        return ", ".join(
+            f"{counted(each.messages, 'message')} for {' and '.join(map(repr, each.stores))}" for each in self.asked
         )
 
     def to_frame(self) -> pandas.DataFrame:
@@ -104,14 +127,13 @@ class _Report:
 
 
 async def compare_prompts(
-    model: Any, prompts: tuple[str, str], messages: Sequence[Message], stores: Sequence[Any] = ()
+    questions: Sequence[Question], prompts: tuple[str, str], stores: Sequence[Any] = ()
 ) -> PromptComparison:
-    """Ask a model for the facts in the same messages under two prompts; nothing is written.
+    """Ask for the facts in the same messages under two prompts; nothing is written.
 
     Args:
-        model: Asked twice.
+        questions: Each is asked twice; the facts that its answers bring count together.
         prompts: Blank text stands for the default prompt.
-        messages: The transcript, as a filter left it.
         stores: Looked through for texts that they hold already, as far as they can list what they hold.
 
     Raises:
@@ -126,15 +148,31 @@ async def compare_prompts(
                 key=f"prompt_{name}",
                 value=prompt,
             )
-    reports = (_Report(), _Report())
-    found = await asyncio.gather(*map(partial(_found, model, messages), prompts, reports))
-    first, second = ([fact.content for fact in facts] for facts in found)
+    asked = tuple(Asked(each.stores, name_of(each.model), len(each.messages)) for each in questions)
+    sides = await asyncio.gather(*(_side(questions, prompt) for prompt in prompts))
+    (first, *_), (second, *_) = sides
     contents = list(dict.fromkeys([*first, *second]))
     held = await _holders(stores, contents)
     facts = tuple(ComparedFact(text, text in first, text in second, held.get(text, ())) for text in contents)
-    answers = (reports[0].answer, reports[1].answer)
-    problems = (reports[0].problem, reports[1].problem)
-    return PromptComparison(prompts, answers, problems, facts, len(messages))
+    answers, problems = (sides[0][1], sides[1][1]), (sides[0][2], sides[1][2])
+    return PromptComparison(prompts, answers, problems, facts, asked)
+
+
+async def _side(questions: Sequence[Question], prompt: str) -> tuple[list[str], str, str]:
+    """Return the facts, the answers and the problems that a prompt brings."""
+    import asyncio
+
+    reports = [_Report() for _ in questions]
+    found = await asyncio.gather(
+        *(_found(each.model, each.messages, prompt, report) for each, report in zip(questions, reports, strict=True))
+    )
+    problems = [
+        f"{name_of(each.model)}: {report.problem}" if len(questions) > 1 else report.problem
+        for each, report in zip(questions, reports, strict=True)
+        if report.problem
+    ]
+    answers = "\n\n".join(report.answer for report in reports if report.answer)
+    return [fact.content for facts in found for fact in facts], answers, "; ".join(problems)
 
 
 async def _found(model: Any, messages: Sequence[Message], prompt: str, report: _Report) -> list[ExtractionResult]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .._text import counted
 from ..bridge import strands
 from ..errors import ConfigError, StaleTraceError
-from ..memory.extraction.filter import Numbered, filtered
 from ..memory.messages import copied
 from ..testing import ReplayStep
 from . import demo
+from .asking import models_asked, name_of, questions
 from .closing import while_open
 from .comparison import PromptComparison, compare_prompts
 from .facts import Fact, FactState, checked_text
@@ -82,8 +82,9 @@ class ExtractionState:
 
     @property
     def model_name(self) -> str:
-        """What that model is called on the page."""
-        return demo.NAME if isinstance(self.model, demo.DemoModel) else repr(self.model)
+        """What the models that a run really asks are called on the page."""
+        asked = models_asked(self.bench.source.stores, self.settings, self.model)
+        return " and ".join(dict.fromkeys(map(name_of, asked))) or "no model"
 
     @property
     def shown_messages(self) -> list[Message]:
@@ -291,7 +292,9 @@ class ExtractionState:
 
     @while_open
     async def compare(self, prompt_a: str = "", prompt_b: str = "") -> PromptComparison:
-        """Return what two prompts make of the whole conversation, as the filter leaves it; nothing is written.
+        """Return what two prompts make of the whole conversation; nothing is written.
+
+        Each store's model is asked, on the messages that its filter leaves, as in a run.
 
         Args:
             prompt_a: The first system prompt; "" is the default one.
@@ -302,11 +305,9 @@ class ExtractionState:
         """
 
         async def compare() -> PromptComparison:
-            exclude = ("toolUse", "toolResult") if self.settings.exclude is None else self.settings.exclude
-            kept, _ = filtered([Numbered(at, message) for at, message in enumerate(self.messages)], exclude)
-            messages = [item.message for item in kept]
+            asked = questions(self.bench.source.stores, self.settings, self.messages, self.model)
             stores = self.stores or self.bench.source.stores
-            self.comparison = await compare_prompts(self.model, (prompt_a, prompt_b), messages, stores)
+            self.comparison = await compare_prompts(asked, (prompt_a, prompt_b), stores)
             return self.comparison
 
         return await self._alone("compare", compare)

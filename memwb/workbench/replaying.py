@@ -235,7 +235,7 @@ async def open_replay(
         if settings.write_to == "copies":
             target, lack = await copy_of(store, bench.source.listings.get(store.name))
             lacks |= {store.name: lack} if lack else {}
-        target.extraction = _config(target, resolve_extraction(store), settings)
+        target.extraction = config_of(target, resolve_extraction(store), settings)
         targets.append(target)
     desk = Desk(changed, asks=settings.review)
     manager = MemoryManager(targets, search_tool_config=False, injection=bench.injection)
@@ -257,7 +257,7 @@ def _can_write(store: Any) -> bool:
     return bool(store.writable) and (has_method(store, "add") or has_method(store, "add_messages"))
 
 
-def _config(store: Any, own: Extraction | None, settings: ExtractionSettings) -> ExtractionConfig:
+def config_of(store: Any, own: Extraction | None, settings: ExtractionSettings) -> ExtractionConfig:
     """Return a store's extraction settings with those of the screen in place of its own."""
     config: ExtractionConfig = {"trigger": InvocationTrigger()}
     if own is not None:
@@ -269,7 +269,7 @@ def _config(store: Any, own: Extraction | None, settings: ExtractionSettings) ->
     if settings.exclude is not None:
         config["filter"] = MemoryMessageFilter(exclude=list(settings.exclude))  # type: ignore[arg-type]
     if settings.system_prompt is not None and has_method(store, "add"):
-        config["extractor"] = ModelExtractor(_model_of(config.get("extractor")), settings.system_prompt)
+        config["extractor"] = ModelExtractor(model_of(config.get("extractor")), settings.system_prompt)
     return config
 
 
@@ -283,5 +283,6 @@ def _in_memwbs_form(extractor: Any) -> Any:
     )
 
 
-def _model_of(extractor: Any) -> Any:
+def model_of(extractor: Any) -> Any:
+    """Return the model that an extractor has of its own, or None."""
     return getattr(extractor, "model", None)

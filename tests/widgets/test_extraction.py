@@ -173,6 +173,7 @@ async def test_two_prompts_are_compared_under_their_tab(panel):
 
     assert read(extraction_results(shown.state, "compare")).startswith(
         "On 3 messages: A finds 1 fact, B 2; 1 in both, 0 in A alone, 1 in B alone.\n"
+        "for profile: asked ScriptedModel(asked 0 times)\n"
         "A | B | fact | |\n"
         "✓ | ✓ | allergic to latex | |\n"
         "– | ✓ | wants a mat | held by profile |\n"

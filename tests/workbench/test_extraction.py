@@ -410,6 +410,35 @@ async def test_two_prompts_are_compared_on_one_transcript():
     assert (panel.comparison, panel.position, panel.facts) == (comparison, 0, [])
 
 
+async def test_stores_are_compared_with_the_models_and_on_the_messages_of_the_run():
+    own, other = ScriptedModel([[fact("one")]] * 4), ScriptedModel({"": [fact("two")]})
+    every = notes(writable=True)
+    every.extraction = {"filter": MemoryMessageFilter(exclude=[]), "extractor": ModelExtractor(own)}
+    default = TestMemoryStore(name="default", persist=False, writable=True, extraction=True)
+    panel = opened([every, default], model=other)
+    assert panel.model_name == f"{own!r} and {other!r}"
+    await panel.set(review=False)
+    comparison = await panel.compare("A", "B")
+    assert [(each.stores, each.messages) for each in comparison.asked] == [(("profile",), 8), (("default",), 7)]
+    assert comparison.sentence == (
+        "On 8 messages for 'profile', 7 messages for 'default': A finds 2 facts, B 2; "
+        "2 in both, 0 in A alone, 0 in B alone."
+    )
+    assert (len(own.asked), len(other.asked)) == (2, 2)
+    alone = opened(every, model=other)
+    assert alone.model_name == repr(own)
+    assert (await alone.compare("A", "B")).answers[0] == '[{"content": "one"}]'
+
+
+@pytest.mark.parametrize("write_to", ["copies", "stores"])
+async def test_a_store_that_takes_messages_itself_is_said_to_ask_no_model(write_to):
+    store, model = MessageStore("raw", extraction=True), ScriptedModel([])
+    panel = opened(store, model=model, write_to=write_to)
+    assert panel.model_name == "no model"
+    await panel.run()
+    assert model.asked == []
+
+
 async def test_a_prompt_that_fails_does_not_hide_the_other():
     panel = opened(model=ScriptedModel({"": [fact("one")]}))
     panel._own_model = ScriptedModel(lambda system, messages: OSError("down") if "B" in system[:2] else "prose")

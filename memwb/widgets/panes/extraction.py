@@ -63,7 +63,7 @@ def _where(state: ExtractionState) -> list[Node]:
     )
     parts = [
         el("span", "memwb-warn" if real else "memwb-good", ("⚠ " if real else "✓ ") + target),
-        el("span", "memwb-dim", f"asks {shortened(state.model_name, 60)}"),
+        el("span", "memwb-dim", f"asks {shortened(state.model_name, 120)}"),
     ]
     lacks = state.replay.lacks if state.replay else {}
     parts += [el("span", "memwb-warn", f"{store}: {lack}", data_key=f"lack {store}") for store, lack in lacks.items()]

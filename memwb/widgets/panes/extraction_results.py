@@ -189,6 +189,10 @@ def _compared(state: ExtractionState) -> list[Node]:
     return [
         el("p", "", comparison.sentence),
         *(
+            el("p", "memwb-dim", f"for {', '.join(each.stores) or 'no store'}: asked {shortened(each.model, 60)}")
+            for each in comparison.asked
+        ),
+        *(
             el("p", "memwb-bad", f"{name}: {shortened(problem, 300)}")
             for name, problem in zip("AB", comparison.problems, strict=True)
             if problem
