@@ -457,7 +457,7 @@ async def test_b67_opening_and_closing_fifty_times_leaves_no_widget_observer_thr
     store = ListStore(*ABOUT_ME)
     first = await Workbench(store, "Do I use a cane?")
     first.close()
-    before = (live(), threading.active_count(), len(asyncio.all_tasks()))
+    before, threads = (live(), len(asyncio.all_tasks())), threading.enumerate()
 
     for _ in range(50):
         workbench = await Workbench(store, "Do I use a cane?")
@@ -469,7 +469,8 @@ async def test_b67_opening_and_closing_fifty_times_leaves_no_widget_observer_thr
     await asyncio.sleep(0.01)  # what closing asked of the loop
     gc.collect()
 
-    assert (live(), threading.active_count(), len(asyncio.all_tasks())) == before
+    assert (live(), len(asyncio.all_tasks())) == before
+    assert [thread for thread in threading.enumerate() if thread not in threads] == []
     assert state() is None
 
 

@@ -21,8 +21,18 @@ def endless():
         pass
 
 
+OTHERS = []
+"""Threads of earlier tests that have not ended yet."""
+
+
+@pytest.fixture(autouse=True)
+def only_threads_of_this_test():
+    OTHERS[:] = threading.enumerate()
+
+
 def running():
-    return [thread for thread in threading.enumerate() if thread.name == "memwb-callback"]
+    alive = [thread for thread in threading.enumerate() if thread.name == "memwb-callback"]
+    return [thread for thread in alive if thread not in OTHERS]
 
 
 async def until_none_runs(seconds=2.0):
