@@ -92,6 +92,8 @@ def test_a_whole_session(bench):
         keys.press("ControlOrMeta+Enter")
     assert wb.rows()[0] == "I like jazz."
     keys.press("Escape")
+    if keys.focus()["name"] == "query callback":  # the first one closed a list of completions
+        keys.press("Escape")
     assert keys.focus()["name"] == "edit query ●"
     keys.press("Enter")
     wb.code.wait_for(state="hidden")
@@ -105,6 +107,8 @@ def test_a_whole_session(bench):
     with wb.refreshed():
         keys.press("ControlOrMeta+Enter")
     keys.press("Escape")
+    if keys.focus()["name"] == "query callback":
+        keys.press("Escape")
     keys.press("Enter")
     keys.tab_to("max_entries: arrow keys")
     for key, limit in (("ArrowUp", 4), ("PageUp", 1), ("ArrowDown", 2)):
