@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator, Sequence
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import ipywidgets
 
-
-class PanelState(Protocol):
-    """What a panel needs of the state behind it."""
-
-    async def settled(self) -> None:
-        """Return when nothing is under way any more."""
-        ...
-
-    def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
-        """Call ``callback`` after each change; the function returned undoes it."""
-        ...
-
-    def spawn(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        """Run an action of the page on the notebook's loop; what it raises is shown."""
-        ...
-
-    def close(self) -> None:
-        """End what runs and forget the subscribers."""
-        ...
+if TYPE_CHECKING:
+    from ..workbench.screen import ScreenState
 
 
 class Panel(ipywidgets.VBox):
@@ -41,7 +24,7 @@ class Panel(ipywidgets.VBox):
 
     _closed = True  # until it is made: ipywidgets closes a widget whose __init__ failed, too
 
-    def __init__(self, state: PanelState, children: Sequence[ipywidgets.Widget]) -> None:
+    def __init__(self, state: ScreenState, children: Sequence[ipywidgets.Widget]) -> None:
         self.state: Any = state
         super().__init__(list(children))
         self._closed = False

@@ -18,6 +18,7 @@ from .controls import Controls
 from .drawing import Drawing
 from .entries import EntriesTable
 from .hits import HitsTable
+from .panel import as_coroutine, close_inside
 from .view import TreeView
 
 if TYPE_CHECKING:
@@ -306,7 +307,7 @@ class Workbench(ipywidgets.VBox):
             self._detach()
             self._drawing.cancel()
             self.state.close()
-            _close_inside(self)
+            close_inside(self)
         super().close()
 
     # -- on the page --------------------------------------------------------------------------------------------
@@ -331,7 +332,7 @@ class Workbench(ipywidgets.VBox):
         action = getattr(self, f"_do_{message['do']}", None)
         if action is None:
             return
-        self.state.spawn(_as_coroutine(action, message))
+        self.state.spawn(as_coroutine(action, message))
 
     def _do_call(self, message: dict[str, Any]) -> None:
         self.state.put(call=message["to"])
@@ -379,25 +380,5 @@ class Workbench(ipywidgets.VBox):
             self._low.send({"copy": (trace.text or "") if message["what"] == "block" else text})
 
 
-def _as_coroutine(action: Callable[[dict[str, Any]], Any], message: dict[str, Any]) -> Callable[[], Any]:
-    async def run() -> None:
-        result = action(message)
-        if result is not None:
-            await result
-
-    return run
-
-
 def _mark(widget: ipywidgets.Widget, name: str, holds: bool) -> None:
     (widget.add_class if holds else widget.remove_class)(name)
-
-
-def _close_inside(widget: ipywidgets.Widget) -> None:
-    """Close the children with their layouts and styles: ipywidgets keeps each alive until it is closed."""
-    for child in getattr(widget, "children", ()):
-        _close_inside(child)
-        child.close()
-    for name in ("layout", "style"):
-        part = getattr(widget, name, None)
-        if isinstance(part, ipywidgets.Widget):
-            part.close()

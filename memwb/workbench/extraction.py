@@ -18,10 +18,9 @@ from .asking import models_asked, name_of, questions
 from .closing import while_open
 from .comparison import PromptComparison, compare_prompts
 from .facts import Fact, FactState, checked_text
-from .refresh import Action, Refresher
 from .replaying import ExtractionSettings, Replay, checked, checked_model, extracting, open_replay
+from .screen import ScreenState
 from .source import read_messages
-from .told import told
 
 if TYPE_CHECKING:
     from ..memory import MemoryManager, Message
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-class ExtractionState:
+class ExtractionState(ScreenState):
     """Extraction over a workbench's stores: drive it with ``await``, read its attributes.
 
     What is extracted is written to copies of the stores in memory, unless ``write_to="stores"`` asks for the stores
@@ -50,20 +49,17 @@ class ExtractionState:
     """
 
     def __init__(self, bench: WorkbenchState, messages: Any = None, model: Any = None, **settings: Any) -> None:
+        super().__init__()
         self.bench = bench
         self._own_messages = None if messages is None else read_messages(messages)
         self._own_model, self._demo = checked_model(model), demo.DemoModel()
         self.settings = ExtractionSettings(**checked(settings))
         self.replay: Replay | None = None
         self.comparison: PromptComparison | None = None
-        self.refused = ""
-        self.revision = 0
         self.busy = ""
         self._task: asyncio.Task[Any] | None = None
         self._lock: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
         self._news: set[asyncio.Event] = set()
-        self._subscribers: dict[object, Callable[[], None]] = {}
-        self._refresher = Refresher(self._nothing, self._refuse, self._refuse)
         self._seen = self._source_seen()
         self._undo = bench.subscribe(self._follow)
 
@@ -317,24 +313,13 @@ class ExtractionState:
     async def settled(self) -> None:
         """Return when nothing is under way any more, but for facts that wait for a decision."""
         await self.bench.settled()
-        await self._refresher.settled()
-
-    def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
-        """Call ``callback`` after each change; the function returned undoes it."""
-        key = object()
-        self._subscribers[key] = callback
-        return partial(self._subscribers.pop, key, None)
-
-    def spawn(self, work: Action) -> None:
-        """Run an action of the page on the notebook's loop; what it raises is shown."""
-        self._refresher.spawn(work)
+        await super().settled()
 
     def close(self) -> None:
         """End what runs; the workbench goes on."""
         self._undo()
         self._drop()
-        self._refresher.close()
-        self._subscribers.clear()
+        super().close()
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -418,19 +403,14 @@ class ExtractionState:
             self._drop()
             self._changed()
 
-    async def _nothing(self) -> None:
-        return
-
-    def _refuse(self, error: Exception) -> None:
-        self.refused = told(error)
-        self._changed()
-
     def _changed(self) -> None:
+        self.revision += 1
+        self._publish()
+
+    def _publish(self) -> None:
         for news in tuple(self._news):
             news.set()
-        self.revision += 1
-        for callback in tuple(self._subscribers.values()):
-            callback()
+        super()._publish()
 
 
 def _model_of(agent: Any) -> Any:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import conversations
@@ -17,9 +16,8 @@ from ..sessions import ContextMessage, Memory, MemoryEntry, SessionInfo, Summary
 from ..sessions.messages import context_message
 from ..sessions.swap import is_undoable
 from .closing import while_open
-from .refresh import Action, Refresher
+from .screen import ScreenState
 from .session_rows import SessionRows
-from .told import told
 
 if TYPE_CHECKING:
     import pandas
@@ -34,13 +32,14 @@ SETTINGS = ("max_messages", "pin_count", "recent_count", "time_limit")
 _FILTERS = ("where", "role", "page")
 
 
-class SessionsState:
+class SessionsState(ScreenState):
     """What the panel of sessions shows: drive it with ``await``, read its attributes, listen with :meth:`subscribe`.
 
     Nothing in the store changes but by :meth:`apply` and :meth:`undo`.
 
     Args:
-        store: A store of sessions that lists them, or a Memory, whose model and settings are taken.
+        store: A store of sessions that lists them, or a Memory, whose model and settings are taken. It stays open when
+            this is closed.
         model: Who is asked for a summary; see :class:`memwb.sessions.Memory`.
         bench: The workbench that a session can be opened in.
         **settings: ``max_messages``, ``pin_count``, ``recent_count`` and ``time_limit``, as for a Memory.
@@ -65,6 +64,7 @@ class SessionsState:
     """
 
     def __init__(self, store: Any, model: Any = None, bench: WorkbenchState | None = None, **settings: Any) -> None:
+        super().__init__()
         self.memory = _memory(store, model, settings)
         self.bench = bench
         self.rows = SessionRows(self.memory.store)
@@ -73,20 +73,12 @@ class SessionsState:
         self.entries: list[MemoryEntry] = []
         self.where, self.role, self.page = "", "", 0
         self.preview: SummaryPreview | None = None
-        self.busy, self.failure, self.refused = "", "", ""
-        self.revision = 0
+        self.busy = ""
         self._key: tuple[str, str] | None = None
         self._read_failure: Exception | None = None
-        self._subscribers: dict[object, Callable[[], None]] = {}
-        self._refresher = Refresher(self._refresh, self._failed, self._refuse)
         self.changed()
 
     # -- reading ------------------------------------------------------------------------------------------------
-
-    @property
-    def pending(self) -> bool:
-        """Whether a change waits for its refresh."""
-        return self._refresher.pending
 
     @property
     def users(self) -> int:
@@ -333,25 +325,6 @@ class SessionsState:
         self._refresher.request()
         self._publish()
 
-    async def settled(self) -> None:
-        """Return when everything that was asked for is done."""
-        await self._refresher.settled()
-
-    def spawn(self, work: Action) -> None:
-        """Run an action of the page on the notebook's loop; why it was not done is in :attr:`refused`."""
-        self._refresher.spawn(work)
-
-    def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
-        """Call ``callback`` after each change; the function returned undoes it."""
-        key = object()
-        self._subscribers[key] = callback
-        return partial(self._subscribers.pop, key, None)
-
-    def close(self) -> None:
-        """End what runs and forget the subscribers; the store stays open, it may be used elsewhere."""
-        self._refresher.close()
-        self._subscribers.clear()
-
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _shown_key(self) -> tuple[str, str]:
@@ -401,18 +374,8 @@ class SessionsState:
         self._publish()
 
     def _failed(self, error: Exception) -> None:
-        self.failure, self._read_failure = told(error), error
-        self.revision += 1
-        self._publish()
-
-    def _refuse(self, error: Exception) -> None:
-        self.refused = told(error)
-        self.revision += 1
-        self._publish()
-
-    def _publish(self) -> None:
-        for callback in tuple(self._subscribers.values()):
-            callback()
+        self._read_failure = error
+        super()._failed(error)
 
 
 def _memory(store: Any, model: Any, settings: dict[str, Any]) -> Memory:

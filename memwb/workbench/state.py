@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._text import counted, shortened
@@ -32,10 +31,10 @@ from .gallery import choose
 from .limit import TIME_LIMIT, Budget, limited
 from .live import LiveState
 from .preview import Preview, Question, Stores, named
-from .refresh import PAUSE, Refresher
+from .refresh import PAUSE
 from .review import Review
+from .screen import ScreenState
 from .source import open_source, read_messages
-from .told import told
 
 if TYPE_CHECKING:
     from .export import Export
@@ -52,7 +51,7 @@ Unset: Any = _Unset()
 """Stands for an argument that was left out, where None has a meaning."""
 
 
-class WorkbenchState:
+class WorkbenchState(ScreenState):
     """What the workbench shows: drive it with ``await``, read its attributes, listen with :meth:`subscribe`.
 
     Args:
@@ -75,6 +74,7 @@ class WorkbenchState:
         expected: Sequence[str] = (),
         time_limit: float = TIME_LIMIT,
     ) -> None:
+        super().__init__()
         self.source = open_source(source)
         check_stores(self.source)
         self.slots = {name: Slot(name) for name in NAMES}
@@ -89,23 +89,13 @@ class WorkbenchState:
         self._target: str | Hit = ""
         self.time_limit = checked_time_limit(time_limit)
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
-        self._subscribers: dict[object, Callable[[], None]] = {}
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
         self.live = LiveState(self)
         self.review = Review(self, self._publish)
         self.preview: Preview | None = None
-        self.failure = ""
-        self.refused = ""
-        self.revision = 0
-        self._refresher = Refresher(self._refresh, self._failed, self._refuse)
         self.changed()
 
     # -- reading ------------------------------------------------------------------------------------------------
-
-    @property
-    def pending(self) -> bool:
-        """Whether a change waits for its refresh."""
-        return self._refresher.pending
 
     @property
     def trace(self) -> InjectionTrace:
@@ -354,10 +344,6 @@ class WorkbenchState:
         self._refresher.request(pause)
         self._publish()
 
-    async def settled(self) -> None:
-        """Return when the preview shows the settings as they stand."""
-        await self._refresher.settled()
-
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
         await self.settled()
@@ -371,21 +357,10 @@ class WorkbenchState:
 
         return export(self, path)
 
-    def spawn(self, work: Callable[[], Any], *, foreign: bool = False) -> None:
-        """Run an action of the page, or of a ``foreign`` loop such as a live agent's, on the notebook's loop."""
-        self._refresher.spawn(work, foreign=foreign)
-
-    def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
-        """Call ``callback`` after each change; the function returned undoes it (twice is harmless)."""
-        key = object()
-        self._subscribers[key] = callback
-        return partial(self._subscribers.pop, key, None)
-
     def close(self) -> None:
         """End what runs and forget the subscribers."""
         self.live.detach()
-        self._refresher.close()
-        self._subscribers.clear()
+        super().close()
 
     # -- refreshing ---------------------------------------------------------------------------------------------
 
@@ -463,20 +438,6 @@ class WorkbenchState:
     async def call_limited(self, callback: Callable[[Any], Any], context: Any) -> Any:
         """Run a callback of the settings under the time limit."""
         return await limited(callback, _shielded(context), seconds=self.time_limit)
-
-    def _failed(self, error: Exception) -> None:
-        self.failure = told(error)
-        self.revision += 1
-        self._publish()
-
-    def _refuse(self, error: Exception) -> None:
-        self.refused = told(error)
-        self.revision += 1
-        self._publish()
-
-    def _publish(self) -> None:
-        for callback in tuple(self._subscribers.values()):
-            callback()
 
 
 def _shielded(context: Any) -> Any:

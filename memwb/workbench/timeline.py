@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .._text import counted, estimate_tokens, shortened
 from ..errors import ConfigError, StaleTraceError
 from ..memory.messages import is_user_turn, text
 from .closing import while_open
-from .refresh import Action, Refresher
-from .told import told
+from .screen import ScreenState
 
 if TYPE_CHECKING:
     import pandas
@@ -221,7 +220,7 @@ class _Seen:
         return same_talk and (self.settings, self.store_names) == (other.settings, other.store_names)
 
 
-class TimelineState:
+class TimelineState(ScreenState):
     """The timeline of a workbench: runs every call of its conversation, anew after each change of its settings.
 
     Args:
@@ -229,14 +228,11 @@ class TimelineState:
     """
 
     def __init__(self, bench: WorkbenchState) -> None:
+        super().__init__()
         self.bench = bench
-        self.failure = ""
-        self.refused = ""
         self.done = 0
         """Calls that the refresh under way has run."""
         self._timeline: Timeline | None = None
-        self._subscribers: dict[object, Callable[[], None]] = {}
-        self._refresher = Refresher(self._refresh, self._failed, self._refuse)
         self._seen: _Seen | None = None
         self._undo = bench.subscribe(self._follow)
         self._follow()
@@ -244,7 +240,7 @@ class TimelineState:
     @property
     def pending(self) -> bool:
         """Whether a change waits for its refresh."""
-        return self.bench.pending or self._refresher.pending
+        return self.bench.pending or super().pending
 
     @property
     def last(self) -> Timeline | None:
@@ -279,23 +275,12 @@ class TimelineState:
         """Return when every call was run under the settings as they stand."""
         await self.bench.settled()
         self._follow()
-        await self._refresher.settled()
-
-    def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
-        """Call ``callback`` after each change; the function returned undoes it."""
-        key = object()
-        self._subscribers[key] = callback
-        return partial(self._subscribers.pop, key, None)
-
-    def spawn(self, work: Action) -> None:
-        """Run an action of the page on the notebook's loop."""
-        self._refresher.spawn(work)
+        await super().settled()
 
     def close(self) -> None:
         """End what runs; the workbench goes on."""
         self._undo()
-        self._refresher.close()
-        self._subscribers.clear()
+        super().close()
 
     def __repr__(self) -> str:
         if self.failure:
@@ -336,15 +321,3 @@ class TimelineState:
             return
         self._timeline, self.failure, self.refused = timeline, "", ""
         asyncio.get_running_loop().call_soon(self._publish)
-
-    def _failed(self, error: Exception) -> None:
-        self.failure = told(error)
-        self._publish()
-
-    def _refuse(self, error: Exception) -> None:
-        self.refused = told(error)
-        self._publish()
-
-    def _publish(self) -> None:
-        for callback in tuple(self._subscribers.values()):
-            callback()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._text import quoted, shortened
@@ -14,7 +13,7 @@ from ..memory import InjectionTrace, MemoryManager
 from ..memory.tools import MemoryTool, in_scope
 from ..memory.types import has_method
 from .closing import while_open
-from .refresh import Action, Refresher
+from .screen import ScreenState
 from .searching import Comparison, compared, is_test_store
 from .told import told
 
@@ -72,7 +71,7 @@ class DryWrite:
         return f"DryWrite({quoted(self.content)} to {self.store!r}: {self.sentence})"
 
 
-class ToolsState:
+class ToolsState(ScreenState):
     """The tools over a workbench's stores.
 
     Args:
@@ -83,17 +82,14 @@ class ToolsState:
         call: The last call by hand.
         dry: What the last dry run found.
         comparison: The last comparison.
-        refused: Why the last action could not be done; "" where it was.
     """
 
     def __init__(self, bench: WorkbenchState) -> None:
+        super().__init__()
         self.bench = bench
         self.call: ToolCall | None = None
         self.dry: tuple[DryWrite, ...] = ()
         self.comparison: Comparison | None = None
-        self.refused = ""
-        self._subscribers: dict[object, Callable[[], None]] = {}
-        self._refresher = Refresher(_nothing, self._refuse, self._refuse)
         self._source: Any = None
         self._manager: MemoryManager
         self._undo = bench.subscribe(self._publish)
@@ -230,43 +226,20 @@ class ToolsState:
     async def settled(self) -> None:
         """Return when every action has run."""
         await self.bench.settled()
-        await self._refresher.settled()
-
-    def subscribe(self, callback: Callable[[], None]) -> Callable[[], object]:
-        """Call ``callback`` after each change; the function returned undoes it."""
-        key = object()
-        self._subscribers[key] = callback
-        return partial(self._subscribers.pop, key, None)
-
-    def spawn(self, work: Action) -> None:
-        """Run an action of the page on the notebook's loop."""
-        self._refresher.spawn(work)
+        await super().settled()
 
     def close(self) -> None:
         """End what runs; the workbench goes on."""
         self._undo()
-        self._refresher.close()
-        self._subscribers.clear()
+        super().close()
 
     def __repr__(self) -> str:
         return f"Tools({', '.join(self.tools) or 'none'})"
-
-    def _refuse(self, error: Exception) -> None:
-        self.refused = told(error)
-        self._publish()
-
-    def _publish(self) -> None:
-        for callback in tuple(self._subscribers.values()):
-            callback()
 
 
 def is_add_tool(tool: MemoryTool) -> bool:
     """Whether a tool writes entries, under whatever name."""
     return "entries" in tool.input_schema["properties"]
-
-
-async def _nothing() -> None:
-    """A panel without a refresh of its own."""
 
 
 async def _would_write(store: Any, listing: Any, content: str, before: set[str]) -> DryWrite:
