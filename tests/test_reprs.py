@@ -16,7 +16,7 @@ CHANGING = re.compile(
     r"0x[0-9a-f]{6,}"  # an address
     r"|[0-9a-f]{8}-[0-9a-f]{4}-"  # a random id
     r"|\d{4}-\d\d-\d\dT\d\d:"  # a time
-    r"|/tmp/|/home/|/root/"  # a path
+    r"|/(?:tmp|home|root|Users)/"  # a path
 )
 
 
