@@ -7,8 +7,9 @@ A program written against the SDK's documents runs on these names after its impo
 from __future__ import annotations
 
 import logging
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from .._lazy import loading
 
 if TYPE_CHECKING:
     from .._text import estimate_tokens
@@ -177,17 +178,4 @@ _MODULES = {
     "MemoryEntry MemoryInjectionConfig MemoryManagerConfig MemorySearchOptions MemoryStore "
     "MemoryStoreConfig MemoryToolConfig Message Metadata Model Placement SearchOptions",
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    """Load a name's module at its first use (PEP 562): a store needs few of them, an agent not all."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    value: object = getattr(import_module(_HOMES[name], __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = loading(__name__, _MODULES)

@@ -5,8 +5,9 @@ A program written against Definable's documents runs on these names after its im
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from .._lazy import loading
 
 if TYPE_CHECKING:
     from .memory import Memory
@@ -47,17 +48,4 @@ _MODULES = {
     ".summarize": "MemoryStrategy SummarizeStrategy SummaryPlan",
     ".types": "MemoryEntry MemoryStore SessionInfo SupportsReplace SupportsRevision SupportsSessions",
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    """Load a name's module at its first use (PEP 562): a program needs one of the stores, not all."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    value: object = getattr(import_module(_HOMES[name], __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = loading(__name__, _MODULES)
