@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import _files
+from .._settings import checked_flag, checked_path
 from .._time import Clock, IdFactory
 from ..errors import ConfigError
 from ..memory.settings import at_least_one, refuse_unknown
 from ..memory.types import MemoryStoreConfig
 from ..ranking import Tokenizer
 from ._items import checked_text
-from ._records import PREFIX
+from ._records import PREFIX, WHERE
 
 
 class TestMemoryStoreConfig(MemoryStoreConfig, total=False):
@@ -66,9 +67,7 @@ def check_config(config: Mapping[str, Any]) -> None:
     if config.get("max_search_results") is not None:
         at_least_one(config["max_search_results"], f"{PREFIX}max_search_results", "max_search_results")
     for key in ("writable", "persist", "durable", "provenance"):
-        value = config.get(key, True)
-        if not isinstance(value, bool):
-            raise ConfigError(f"{PREFIX}{key} is {value!r:.80}; it must be True or False.", key=key, value=value)
+        checked_flag(config.get(key, True), key, WHERE)
     for key, what in (("clock", "a time"), ("new_id", "an id"), ("tokenizer", "a text's tokens")):
         _check_function(config.get(key), key, what)
 
@@ -86,16 +85,6 @@ def file_of(config: Mapping[str, Any]) -> Path | None:
     if not config.get("persist", True):
         return None
     path = config.get("path")
-    return checked_path(f"~/.strands/memory/{_files.safe_name(config['name'])}.json" if path is None else path, "path")
-
-
-def checked_path(path: Any, key: str) -> Path:
-    """Return a path that is given to a store, with ``~`` expanded and fixed against the current folder."""
-    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str):
-        raise ConfigError(f"{PREFIX}{key} is {path!r:.80}; it must be a text or a Path.", key=key, value=path)
-    if not text.strip() or "\0" in text:
-        raise ConfigError(f"{PREFIX}{key} {text!r} must not be empty, blank or hold a NUL.", key=key, value=path)
-    try:
-        return _files.expand(text)
-    except RuntimeError as error:  # ~someone who does not exist, or no home folder at all
-        raise ConfigError(f"{PREFIX}{key} {text!r}: {error}", key=key, value=path) from error
+    if path is None:
+        path = f"~/.strands/memory/{_files.safe_name(config['name'])}.json"
+    return checked_path(path, "path", WHERE)

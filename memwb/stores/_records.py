@@ -16,7 +16,8 @@ from ..catalog import Record
 from ..errors import DamagedFileError
 from ._table import Columns, RawRecord, Table, cut
 
-PREFIX = "TestMemoryStore: "
+WHERE = "TestMemoryStore"
+PREFIX = f"{WHERE}: "
 
 _ADVICE = (
     "Repair it by hand, save what is readable by 'await store.salvage(\"rescued.json\")', or move it away to start "

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Self, Unpack
 from .. import _time
 from .._collector import without_collector
 from .._json import NotJsonError
+from .._settings import checked_path
 from ..catalog import Record
 from ..errors import ConfigError
 from ..memory.settings import at_least_one, checked_options, checked_query
 from ..memory.types import RELEVANCE_SCORE, MemoryEntry, MemoryStore, Metadata, SearchOptions, identified
 from ..ranking import Index, Tokenizer, query_tokens, tokenize
-from ._config import TestMemoryStoreConfig, check_config, checked_path, file_of
+from ._config import TestMemoryStoreConfig, check_config, file_of
 from ._edits import Change, check_content, check_number, checked_id, found, place_of
 from ._finder import Finder
 from ._items import Sources, TestMemoryAddResult, draft, drafts, known, new_records
 from ._listing import folded_where, meant, ordered, sort_key
 from ._record_file import RecordFile, RecordList, writable
-from ._records import PREFIX, Contents, as_record, damaged
+from ._records import PREFIX, WHERE, Contents, as_record, damaged
 from ._salvage import Salvage, salvage
 from ._table import RawRecord
 from .protocols import BulkItem
@@ -328,7 +329,7 @@ class TestMemoryStore(MemoryStore):
             ConfigError: ``to`` is no path, or the store has no file.
             OSError: The file cannot be read, or ``to`` or its copy cannot be written or is there already.
         """
-        target = checked_path(to, "to")
+        target = checked_path(to, "to", WHERE)
         if not isinstance(self._records, RecordFile):
             raise ConfigError(f"{PREFIX}the store {self.name!r} is kept in memory; it has no file.", key="persist")
         try:

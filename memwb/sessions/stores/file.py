@@ -7,11 +7,10 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import partial
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from ... import _json
 from ..._collector import without_collector
+from ..._settings import checked_flag, checked_path, checked_seconds
 from ...errors import EntryNotFoundError
 from .._entries import (
     checked_id,
@@ -27,12 +26,12 @@ from ..types import MemoryEntry, SessionInfo
 from . import _lines
 from ._changes import Changes
 from ._folder import Folder
-from ._settings import checked_flag, checked_path, checked_seconds
+from ._opened import Opened
 
 _PAGE = 500  # entries that iter_entries holds at a time
 
 
-class FileStore:
+class FileStore(Opened):
     """A store of sessions in files that a person can read: ``<base_dir>/<session_id>/<user_id>.jsonl``.
 
     Each line is one entry as JSON, in the layout of Definable: each opens what the other wrote. An id that is no safe
@@ -105,15 +104,6 @@ class FileStore:
 
     async def close(self) -> None:
         """Do nothing: no file stays open between calls."""
-
-    async def __aenter__(self) -> Self:
-        await self.initialize()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def add(self, entry: MemoryEntry) -> None:
         """Store a new entry, by one write at the end of its file.

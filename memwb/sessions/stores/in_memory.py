@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
-from types import TracebackType
-from typing import Self
 
 from ..._collector import without_collector
 from ...errors import DuplicateEntryError, EntryNotFoundError
@@ -22,13 +20,14 @@ from .._entries import (
     updated_row,
 )
 from ..types import MemoryEntry, SessionInfo
+from ._opened import Opened
 
 _WHERE = "InMemoryStore"
 
 _Key = tuple[str, str]
 
 
-class InMemoryStore:
+class InMemoryStore(Opened):
     """A store of sessions that lasts as long as the object: for tests and trials.
 
     What it is given and what it gives are copies: changing them changes nothing in the store. It can be used from any
@@ -63,14 +62,6 @@ class InMemoryStore:
 
     async def close(self) -> None:
         """Do nothing: what the store holds stays."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def add(self, entry: MemoryEntry) -> None:
         """Store a new entry.

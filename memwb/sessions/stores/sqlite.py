@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import _json
 from ..._collector import without_collector
+from ..._settings import checked_flag, checked_path, checked_seconds
 from ...errors import DuplicateEntryError, EntryNotFoundError
 from .._entries import (
     Row,
@@ -26,7 +26,7 @@ from .._entries import (
 from ..types import MemoryEntry, SessionInfo
 from ._damage import DamagedRows
 from ._database import COLUMNS, Action, Database, Transaction, fetched
-from ._settings import checked_flag, checked_path, checked_seconds
+from ._opened import Opened
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,7 +42,7 @@ _T = TypeVar("_T")
 _Key = tuple[str, str]
 
 
-class SQLiteStore:
+class SQLiteStore(Opened):
     """A store of sessions in a SQLite database: the choice for thousands of sessions on one machine.
 
     The database has one table, ``session_entries``, in the layout of Definable: each opens what the other wrote. It is
@@ -118,15 +118,6 @@ class SQLiteStore:
     async def close(self) -> None:
         """Close the connection. The next use opens it again."""
         self._database.close()
-
-    async def __aenter__(self) -> Self:
-        await self.initialize()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def add(self, entry: MemoryEntry) -> None:
         """Store a new entry.

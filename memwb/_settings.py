@@ -1,4 +1,4 @@
-"""The checks of what a store of sessions is built with."""
+"""The checks of what a store is built with; ``where`` begins the error."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ... import _files
-from ...errors import ConfigError
+from . import _files
+from .errors import ConfigError
 
 
 def checked_path(value: Any, name: str, where: str) -> Path:
