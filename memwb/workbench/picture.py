@@ -31,12 +31,17 @@ def timeline_html(timeline: Timeline) -> str:
     parts.append(f"<p><strong>{escape(timeline.headline)}</strong></p>")
     if timeline.entries:
         parts.append(timeline_svg(timeline))
-        marks = ["■ in the block, the darker the nearer to its top"]
-        if any(entry.cut for entry in timeline.entries):
-            marks.append("□ found, not in the block")
-        parts.append(f"<p><small>{'; '.join([*marks, *left_out(timeline)])}</small></p>")
+        parts.append(f"<p><small>{'; '.join([*legend(timeline), *left_out(timeline)])}</small></p>")
     parts.append("</div>")
     return "".join(parts)
+
+
+def legend(timeline: Timeline) -> list[str]:
+    """Say what the marks mean that the picture holds."""
+    marks = ["■ in the block, the darker the nearer to its top"]
+    if any(entry.cut for entry in timeline.entries):
+        marks.append("□ found, not in the block")
+    return marks
 
 
 def left_out(timeline: Timeline) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -230,10 +230,7 @@ class SessionsState(ScreenState):
         Raises:
             ConfigError: An unknown name or a wrong value; nothing was changed.
         """
-        for key in changes:
-            if key not in SETTINGS:
-                message = f"Sessions: unknown setting {key!r}; it takes {', '.join(SETTINGS)}.{nearest(key, SETTINGS)}"
-                raise ConfigError(message, key=key, allowed=SETTINGS)
+        _refuse_unknown(changes)
         settings = {key: getattr(self.memory, key) for key in SETTINGS}
         Memory(model=self.memory.model, **{**settings, **changes})  # checks them
         for key, value in changes.items():
@@ -378,12 +375,16 @@ class SessionsState(ScreenState):
         super()._failed(error)
 
 
-def _memory(store: Any, model: Any, settings: dict[str, Any]) -> Memory:
-    """Return a memory over a store of sessions, or with the settings of another memory."""
+def _refuse_unknown(settings: Iterable[str]) -> None:
     for key in settings:
         if key not in SETTINGS:
             message = f"Sessions: unknown setting {key!r}; it takes {', '.join(SETTINGS)}.{nearest(key, SETTINGS)}"
             raise ConfigError(message, key=key, allowed=SETTINGS)
+
+
+def _memory(store: Any, model: Any, settings: dict[str, Any]) -> Memory:
+    """Return a memory over a store of sessions, or with the settings of another memory."""
+    _refuse_unknown(settings)
     if isinstance(store, Memory):
         settings = {**{key: getattr(store, key) for key in SETTINGS}, **settings}
         store, model = store.store, store.model if model is None else model

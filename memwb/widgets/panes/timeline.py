@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
 from ..._text import counted, shortened
-from ...workbench.picture import SHOWN_CALLS, SHOWN_ENTRIES, strength
+from ...workbench.picture import SHOWN_CALLS, SHOWN_ENTRIES, legend, strength
 from .parts import head
 
 if TYPE_CHECKING:
@@ -41,14 +41,11 @@ def _parts(timeline: Timeline, chosen: int) -> list[Node]:
     if not timeline.calls:
         return []
     calls = _around(timeline.calls, chosen)
-    marks = ["■ in the block, the darker the nearer to its top"]
-    if any(entry.cut for entry in timeline.entries):
-        marks.append("□ found, not in the block")
-    legend = el("span", "memwb-push", "; ".join([*marks, *_unseen(timeline, calls)]))
+    told = el("span", "memwb-push", "; ".join([*legend(timeline), *_unseen(timeline, calls)]))
     parts = []
     if timeline.entries:
         heat = el("div", "memwb-scroll", _heat(timeline, calls, chosen), role="region", aria_label="Entries by call")
-        parts.append(el("div", "memwb-frame memwb-heat", head("Entries × calls", legend), heat))
+        parts.append(el("div", "memwb-frame memwb-heat", head("Entries × calls", told), heat))
     lines = el("div", "memwb-scroll", _calls(calls, chosen), role="region", aria_label="Calls")
     tokens = el("span", "memwb-push", f"~{timeline.tokens:,} tokens in all", title="estimated: characters / 4")
     parts.append(el("div", "memwb-frame memwb-calllist", head("Calls", tokens), lines))
