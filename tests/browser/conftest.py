@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.browser.lab import NO_CHROMIUM, Lab, Notebook, find_chromium, jupyterlab
+from tests.browser.workbench import IMPORTS, Bench
 
 HERE = Path(__file__).parent
 MISSING: pytest.StashKey[bool] = pytest.StashKey()
@@ -91,3 +92,14 @@ def notebook(lab: Lab, request: pytest.FixtureRequest) -> Iterator[Opener]:
         opened.close()
     lab.restore()
     assert lab.problems == []
+
+
+@pytest.fixture
+def bench(notebook: Opener) -> Callable[..., Bench]:
+    """Call it with an expression for the workbench (and code before it): the cell is run and what it shows returned."""
+
+    def show(expression: str, before: str = "") -> Bench:
+        opened = notebook(f"{IMPORTS}\n{before}", f"wb = {expression}\nawait wb")
+        return Bench(opened, 1)
+
+    return show

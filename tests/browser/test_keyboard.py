@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("playwright", reason="These tests drive a browser with Playwright, of the extra `test`.")
 
-from tests.browser.workbench import IMPORTS, Bench
 
 LONG = "A cane of ash, " + "very " * 200 + "long."
 
@@ -59,15 +58,6 @@ class Keys:
     def enter(self):
         """Begin at the first element of the workbench, as Tab does that comes from the cell above."""
         self.wb.top.locator("button").first.focus()
-
-
-@pytest.fixture
-def bench(notebook):
-    def show(expression, before=""):
-        opened = notebook(f"{IMPORTS}\n{before}", f"wb = {expression}\nawait wb")
-        return Bench(opened, 1)
-
-    return show
 
 
 TALK = "['I like jazz.', 'Noted.', 'Do I use a cane?']"

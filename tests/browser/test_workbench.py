@@ -9,18 +9,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="These tests drive a browser with Playwright, of the extra `test`.")
 
-from tests.browser.workbench import IMPORTS, Bench
-
-
-@pytest.fixture
-def bench(notebook):
-    """Call it with an expression for the workbench (and code before it): the cell is run and what it shows returned."""
-
-    def show(expression, before=""):
-        opened = notebook(f"{IMPORTS}\n{before}", f"wb = {expression}\nawait wb")
-        return Bench(opened, 1)
-
-    return show
+from tests.browser.workbench import Bench
 
 
 def in_kernel(bench, expression):

@@ -19,7 +19,20 @@ def look() -> str:
     return TOOL_ANSWER
 
 
-class CapturingModel(Model):
+class StreamingModel(Model):
+    """A model that does nothing but stream, which a class derived from it does."""
+
+    def update_config(self, **model_config: Any) -> None:
+        return None
+
+    def get_config(self) -> Any:
+        return {}
+
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+class CapturingModel(StreamingModel):
     """Writes down the agent's history and the messages it is given at each call.
 
     Attributes:
@@ -31,15 +44,6 @@ class CapturingModel(Model):
         self.agent: Any = None
         self.script: list[str] = []
         self.calls: list[tuple[list[Any], list[Any]]] = []
-
-    def update_config(self, **model_config: Any) -> None:
-        return None
-
-    def get_config(self) -> Any:
-        return {}
-
-    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
 
     async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         self.calls.append((copy.deepcopy(self.agent.messages), copy.deepcopy(messages)))

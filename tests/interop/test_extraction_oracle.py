@@ -21,10 +21,10 @@ pytest.importorskip("strands")
 
 from strands import memory as sdk
 from strands.hooks.events import AfterInvocationEvent, MessageAddedEvent
-from strands.models.model import Model as SdkModel
 
 import memwb.memory as ours
 from tests.interop import worlds
+from tests.interop.capture import StreamingModel
 from tests.memory.extraction.host import Host
 from tests.memory.stores import AddStore, BareStore, user
 
@@ -82,20 +82,11 @@ class Answering:
         return self.answer(messages[0]["content"][0]["text"])
 
 
-class Streaming(SdkModel):
+class Streaming(StreamingModel):
     """An :class:`Answering` as a model of the SDK."""
 
     def __init__(self, model: Answering) -> None:
         self.model = model
-
-    def update_config(self, **model_config: Any) -> None:
-        return None
-
-    def get_config(self) -> Any:
-        return {}
-
-    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
 
     async def stream(self, messages: Any, tool_specs: Any = None, system: Any = None, **kw: Any) -> AsyncIterator[Any]:
         text = await self.model.complete(system or "", messages)

@@ -18,6 +18,7 @@ from strands.models import Model
 from memwb.stores import TestMemoryStore
 from memwb.workbench import WorkbenchState
 from memwb.workbench.extraction import ExtractionState
+from tests.interop.capture import StreamingModel
 from tests.memory.stores import assistant, user
 
 TALK = [
@@ -30,21 +31,12 @@ TALK = [
 ]
 
 
-class Finding(Model):
+class Finding(StreamingModel):
     """Answers with one fact, and writes down what it is asked."""
 
     def __init__(self, fact: str) -> None:
         self.fact = fact
         self.asked: list[tuple[str | None, str]] = []
-
-    def update_config(self, **model_config: Any) -> None:
-        return None
-
-    def get_config(self) -> Any:
-        return {}
-
-    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
 
     async def stream(
         self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **kwargs: Any
