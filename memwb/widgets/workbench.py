@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import ipywidgets
 
-from ..errors import ConfigError
 from ..memory import Explanation, InjectionTrace, MemoryInjectionConfig
 from ..workbench.limit import TIME_LIMIT
 from ..workbench.state import Unset, WorkbenchState
 from . import panes
+from .actions import PageActions
 from .controls import Controls
 from .drawing import Drawing
 from .entries import EntriesTable
 from .hits import HitsTable
-from .panel import as_coroutine, close_inside
+from .opening import Panels
+from .panel import close_inside
 from .view import TreeView
 
 if TYPE_CHECKING:
@@ -29,16 +29,12 @@ if TYPE_CHECKING:
     from ..workbench.export import Export
     from ..workbench.lint import Findings
     from ..workbench.probe import Probe
-    from .extraction import ExtractionPanel
-    from .sessions import SessionsPanel
-    from .timeline import TimelinePanel
-    from .tools import ToolsPanel
 
 _Callback = TypeVar("_Callback", bound=Callable[[Any], Any])
 _Result = TypeVar("_Result")
 
 
-class Workbench(ipywidgets.VBox):
+class Workbench(Panels, PageActions, ipywidgets.VBox):
     """See which memories reach a model's prompt, why the others do not, and change it live.
 
     Args:
@@ -249,54 +245,6 @@ class Workbench(ipywidgets.VBox):
         """The stored entries: ``wb.entries.frame`` as filtered, ``wb.entries.selected``."""
         return self.state.entries
 
-    def timeline(self) -> TimelinePanel:
-        """Return a panel of every model call of the conversation under the settings as they stand."""
-        from .timeline import TimelinePanel
-
-        return TimelinePanel(self.state)
-
-    def extraction(self, messages: Any = None, model: Any = None, **settings: Any) -> ExtractionPanel:
-        """Return a panel in which the conversation goes through the stores' extraction, step by step.
-
-        Writes go to copies of the stores in memory unless ``write_to="stores"`` asks for the stores themselves.
-
-        Args:
-            messages: Another conversation; default the workbench's own.
-            model: Asked for the facts; default the agent's, where the source is one, else a rule that needs no key.
-            **settings: See :class:`memwb.widgets.extraction.ExtractionPanel`.
-        """
-        from .extraction import ExtractionPanel
-
-        return ExtractionPanel(self.state, messages, model, **settings)
-
-    def sessions(self, store: Any = None, model: Any = None, **settings: Any) -> SessionsPanel:
-        """Return a panel of agents' sessions: find one, read it, see what a model gets of it, preview its summary.
-
-        Args:
-            store: A store of sessions, or a Memory; default the one that the workbench was opened on.
-            model: Asked for summaries; default the Memory's, where the source is one.
-            **settings: See :class:`memwb.widgets.sessions.SessionsPanel`.
-
-        Raises:
-            ConfigError: The workbench was opened on something else, and no store is given.
-        """
-        from .sessions import SessionsPanel
-
-        store = self.state.source.sessions if store is None else store
-        if store is None:
-            raise ConfigError(
-                "Workbench: this source has no sessions. Open a database or a folder of them, or give the store: "
-                "`wb.sessions(store)`.",
-                key="store",
-            )
-        return SessionsPanel(store, model, self.state, **settings)
-
-    def tools(self) -> ToolsPanel:
-        """Return a panel of the memory tools: as the model sees them, called by hand, tried without writing."""
-        from .tools import ToolsPanel
-
-        return ToolsPanel(self.state)
-
     def __repr__(self) -> str:
         return repr(self.state)
 
@@ -326,58 +274,6 @@ class Workbench(ipywidgets.VBox):
         self._controls.draw()
         # Last, since it holds the revision: who sees that on the page sees all of its result.
         self._top.show(panes.top(state, why_open=self._why_open))
-
-    def _act(self, message: dict[str, Any]) -> None:
-        """Do what an element of the page asks for; an unknown message does nothing."""
-        action = getattr(self, f"_do_{message['do']}", None)
-        if action is None:
-            return
-        self.state.spawn(as_coroutine(action, message))
-
-    def _do_call(self, message: dict[str, Any]) -> None:
-        self.state.put(call=message["to"])
-
-    def _do_why(self, _message: dict[str, Any]) -> None:
-        self._why_open = not self._why_open
-        self._draw()
-
-    def _do_try(self, message: dict[str, Any]) -> None:
-        explanation = self.state.preview.explanation if self.state.preview else None
-        for suggestion in explanation.suggestions if explanation else ():
-            if suggestion.text == message["text"]:  # the one that the button named: a newer answer may list others
-                self._why_open = False
-                self.state.put(**suggestion.settings)
-                return
-
-    def _do_find(self, message: dict[str, Any]) -> None:
-        self.state.look_for(str(message.get("value", "")))
-
-    def _do_unsort(self, _message: dict[str, Any]) -> None:
-        self._hits.grid.sort = ""
-
-    def _do_tab(self, message: dict[str, Any]) -> None:
-        if message["to"] in panes.TABS:
-            self._tab = message["to"]
-            self._draw()
-
-    def _do_say(self, message: dict[str, Any]) -> None:
-        if str(message.get("value", "")).strip():
-            self.state.say(str(message["value"]))
-
-    def _do_open(self, message: dict[str, Any]) -> None:
-        self.state.switch(message["path"])
-
-    async def _do_store(self, message: dict[str, Any]) -> None:
-        stores = self.state.entries.stores
-        self.state.entries.choose(store=stores[int(message["value"])] if "value" in message else message["to"])
-        await self.state.entries.load()
-
-    def _do_copy(self, message: dict[str, Any]) -> None:
-        preview = self.state.preview
-        if preview is not None:
-            trace = preview.trace
-            text = json.dumps(self.state.live.as_sent(trace.messages), ensure_ascii=False, indent=2, default=repr)
-            self._low.send({"copy": (trace.text or "") if message["what"] == "block" else text})
 
 
 def _mark(widget: ipywidgets.Widget, name: str, holds: bool) -> None:

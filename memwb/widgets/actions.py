@@ -1,0 +1,83 @@
+"""What the elements of the workbench's page do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from . import panes
+from .panel import as_coroutine
+
+if TYPE_CHECKING:
+    from ..workbench.state import WorkbenchState
+    from .hits import HitsTable
+    from .view import TreeView
+
+
+class PageActions:
+    """The part of :class:`memwb.Workbench` that does what its page asks for.
+
+    An element that sends ``{"do": "name", ...}`` is answered by ``_do_name(message)``, async or not. Each has its twin
+    on the state, for a cell and for a script.
+    """
+
+    state: WorkbenchState
+    _tab: str
+    _why_open: bool
+    _hits: HitsTable
+    _low: TreeView
+
+    def _draw(self) -> None:
+        raise NotImplementedError
+
+    def _act(self, message: dict[str, Any]) -> None:
+        """Do what an element of the page asks for; an unknown message does nothing."""
+        action = getattr(self, f"_do_{message['do']}", None)
+        if action is None:
+            return
+        self.state.spawn(as_coroutine(action, message))
+
+    def _do_call(self, message: dict[str, Any]) -> None:
+        self.state.put(call=message["to"])
+
+    def _do_why(self, _message: dict[str, Any]) -> None:
+        self._why_open = not self._why_open
+        self._draw()
+
+    def _do_try(self, message: dict[str, Any]) -> None:
+        explanation = self.state.preview.explanation if self.state.preview else None
+        for suggestion in explanation.suggestions if explanation else ():
+            if suggestion.text == message["text"]:  # the one that the button named: a newer answer may list others
+                self._why_open = False
+                self.state.put(**suggestion.settings)
+                return
+
+    def _do_find(self, message: dict[str, Any]) -> None:
+        self.state.look_for(str(message.get("value", "")))
+
+    def _do_unsort(self, _message: dict[str, Any]) -> None:
+        self._hits.grid.sort = ""
+
+    def _do_tab(self, message: dict[str, Any]) -> None:
+        if message["to"] in panes.TABS:
+            self._tab = message["to"]
+            self._draw()
+
+    def _do_say(self, message: dict[str, Any]) -> None:
+        if str(message.get("value", "")).strip():
+            self.state.say(str(message["value"]))
+
+    def _do_open(self, message: dict[str, Any]) -> None:
+        self.state.switch(message["path"])
+
+    async def _do_store(self, message: dict[str, Any]) -> None:
+        stores = self.state.entries.stores
+        self.state.entries.choose(store=stores[int(message["value"])] if "value" in message else message["to"])
+        await self.state.entries.load()
+
+    def _do_copy(self, message: dict[str, Any]) -> None:
+        preview = self.state.preview
+        if preview is not None:
+            trace = preview.trace
+            text = json.dumps(self.state.live.as_sent(trace.messages), ensure_ascii=False, indent=2, default=repr)
+            self._low.send({"copy": (trace.text or "") if message["what"] == "block" else text})

@@ -1,0 +1,68 @@
+"""The panels that a workbench opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigError
+
+if TYPE_CHECKING:
+    from ..workbench.state import WorkbenchState
+    from .extraction import ExtractionPanel
+    from .sessions import SessionsPanel
+    from .timeline import TimelinePanel
+    from .tools import ToolsPanel
+
+
+class Panels:
+    """The part of :class:`memwb.Workbench` that opens further panels: each is made by a call and shown by a cell."""
+
+    state: WorkbenchState
+
+    def timeline(self) -> TimelinePanel:
+        """Return a panel of every model call of the conversation under the settings as they stand."""
+        from .timeline import TimelinePanel
+
+        return TimelinePanel(self.state)
+
+    def extraction(self, messages: Any = None, model: Any = None, **settings: Any) -> ExtractionPanel:
+        """Return a panel in which the conversation goes through the stores' extraction, step by step.
+
+        Writes go to copies of the stores in memory unless ``write_to="stores"`` asks for the stores themselves.
+
+        Args:
+            messages: Another conversation; default the workbench's own.
+            model: Asked for the facts; default the agent's, where the source is one, else a rule that needs no key.
+            **settings: See :class:`memwb.widgets.extraction.ExtractionPanel`.
+        """
+        from .extraction import ExtractionPanel
+
+        return ExtractionPanel(self.state, messages, model, **settings)
+
+    def sessions(self, store: Any = None, model: Any = None, **settings: Any) -> SessionsPanel:
+        """Return a panel of agents' sessions: find one, read it, see what a model gets of it, preview its summary.
+
+        Args:
+            store: A store of sessions, or a Memory; default the one that the workbench was opened on.
+            model: Asked for summaries; default the Memory's, where the source is one.
+            **settings: See :class:`memwb.widgets.sessions.SessionsPanel`.
+
+        Raises:
+            ConfigError: The workbench was opened on something else, and no store is given.
+        """
+        from .sessions import SessionsPanel
+
+        store = self.state.source.sessions if store is None else store
+        if store is None:
+            raise ConfigError(
+                "Workbench: this source has no sessions. Open a database or a folder of them, or give the store: "
+                "`wb.sessions(store)`.",
+                key="store",
+            )
+        return SessionsPanel(store, model, self.state, **settings)
+
+    def tools(self) -> ToolsPanel:
+        """Return a panel of the memory tools: as the model sees them, called by hand, tried without writing."""
+        from .tools import ToolsPanel
+
+        return ToolsPanel(self.state)
