@@ -10,7 +10,7 @@ from ..errors import ConfigError, nearest
 from .code import IncompleteError, check
 
 if TYPE_CHECKING:
-    from .state import WorkbenchState
+    from .settings import SettingsState
 
 DEFAULT = "the default"
 
@@ -50,7 +50,7 @@ CHOICES: dict[str, dict[str, Any]] = {
 """For each callback: the names that can be chosen, each with its function, None for the default."""
 
 
-def choose(state: WorkbenchState, name: str, choice: str) -> None:
+def choose(state: SettingsState, name: str, choice: str) -> None:
     """Put a ready callback in force, or a filter into the format's text; see ``WorkbenchState.choose``."""
     _refuse_unknown("callback", name, tuple(CHOICES))
     _refuse_unknown(name, choice, tuple(CHOICES[name]))
@@ -74,7 +74,7 @@ def choose(state: WorkbenchState, name: str, choice: str) -> None:
     state.changed()
 
 
-def _callback(state: WorkbenchState, name: str) -> str:
+def _callback(state: SettingsState, name: str) -> str:
     """Return the name of the function in an editor's text that is the callback; "" while the text is not complete."""
     try:
         return check(name, state.slots[name].source, state.slots[name].known)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,25 +14,21 @@ from ..memory import (
     Hit,
     InjectionContext,
     InjectionTrace,
-    MemoryInjectionConfig,
     Message,
 )
 from ..memory.explain import explain
 from ..memory.injection import Call
 from ..memory.messages import copied, model_calls
-from ..memory.settings import Injection
 from ..memory.wanted import Target
 from .checks import check_stores, checked_call, checked_expected, checked_setting, checked_time_limit, resolved
-from .code import Problem
-from .editor import NAMES, Slot, check_source, refuse_mistake
+from .editor import NAMES
 from .entries import EntriesState
-from .gallery import choose
 from .limit import TIME_LIMIT, Budget, limited
 from .live import LiveState
 from .preview import Preview, Question, Stores, named
 from .refresh import PAUSE
 from .review import Review
-from .screen import ScreenState
+from .settings import SettingsState
 from .source import open_source, read_messages
 
 if TYPE_CHECKING:
@@ -51,7 +46,7 @@ Unset: Any = _Unset()
 """Stands for an argument that was left out, where None has a meaning."""
 
 
-class WorkbenchState(ScreenState):
+class WorkbenchState(SettingsState):
     """What the workbench shows: drive it with ``await``, read its attributes, listen with :meth:`subscribe`.
 
     Args:
@@ -77,8 +72,6 @@ class WorkbenchState(ScreenState):
         super().__init__()
         self.source = open_source(source)
         check_stores(self.source)
-        self.slots = {name: Slot(name) for name in NAMES}
-        self._base = Injection()
         self._take_injection(resolved(self.source, self.source.injection if injection is Unset else injection))
         self.messages: list[Message] = []
         self.call, self.calls = 0, [0]
@@ -107,25 +100,6 @@ class WorkbenchState(ScreenState):
         return self._fresh().trace
 
     @property
-    def settings(self) -> Injection | None:
-        """The injection settings in force, None where injection is off."""
-        if not self.on:
-            return None
-        settings: Injection = replace(
-            self._base,
-            query=self.slots["query"].function,
-            format=self.slots["format"].function,
-            trigger=self.slots["trigger"].function or self._base.trigger,
-        )
-        return settings
-
-    @property
-    def injection(self) -> MemoryInjectionConfig | bool:
-        """The settings in the form that a manager takes; False where injection is off."""
-        settings = self.settings
-        return settings.config() if settings else False
-
-    @property
     def seen(self) -> list[Message]:
         """The messages before the model call that is chosen."""
         return self.messages[: self.calls[self.call - 1]] if self.call else self.messages
@@ -134,11 +108,6 @@ class WorkbenchState(ScreenState):
     def expected(self) -> tuple[str, ...]:
         """Ids or texts of the entries that should arrive at the chosen call; empty at every other call."""
         return self._expected if self.call == self._expected_at else ()
-
-    @property
-    def problems(self) -> dict[str, Problem]:
-        """The mistakes in the callbacks: in an editor's text that is ahead, or when the callback ran last."""
-        return {name: slot.problem for name, slot in self.slots.items() if slot.problem is not None}
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -207,29 +176,6 @@ class WorkbenchState(ScreenState):
         self._base = replace(self._base, **checked)
         self.changed(pause)
 
-    def _take_injection(self, settings: Injection | None) -> None:
-        """Put all injection settings in force at once; the callbacks live in their slots."""
-        self.on = settings is not None
-        if settings is None:
-            return  # what was set is kept, for when it is switched on again
-        trigger = settings.trigger
-        callbacks = {"query": settings.query, "format": settings.format}
-        callbacks["trigger"] = None if isinstance(trigger, str) else trigger  # type: ignore[assignment]
-        for name, function in callbacks.items():
-            if self.slots[name].function is not function:
-                self.slots[name].use(function)
-        self._base = replace(
-            settings, query=None, format=None, trigger=trigger if isinstance(trigger, str) else "userTurn"
-        )
-
-    def _put_callback(self, name: str, value: Any) -> None:
-        if name == "trigger" and (value is None or isinstance(value, str)):
-            self._base = replace(self._base, trigger=value or "userTurn")
-            value = None
-        if name == "trigger" and value is None and self.slots[name].function is None:
-            return
-        self.slots[name].use(value)
-
     def _take_messages(self, messages: list[Message]) -> None:
         ends = model_calls(messages)
         self.messages, self.calls, self.call = messages, ends or [len(messages)], len(ends)
@@ -238,61 +184,6 @@ class WorkbenchState(ScreenState):
     def left_out(self) -> int:
         """How many messages of the conversation come after the chosen call, and so are not shown to the model."""
         return len(self.messages) - len(self.seen)
-
-    def type(self, name: str, source: str, pause: float = PAUSE) -> None:
-        """Take an editor's text as it is typed: checked at once, applied after a pause when it is complete."""
-        slot = self.slots[name]
-        slot.type(source)
-        if slot.ready:
-            self.changed(pause)
-        else:
-            self._publish()
-
-    async def edit(self, name: str, source: str) -> InjectionTrace:
-        """Put a callback's source in force, as the editor does, and return the fresh trace.
-
-        Args:
-            name: ``query``, ``format`` or ``trigger``.
-            source: Its text; blank for the default.
-
-        Raises:
-            ConfigError: There is no such callback, or the source has a mistake, which is told with its line and stands
-                in :attr:`problems`; the callback before it stays in force.
-        """
-        self.apply(name, source)
-        await self.settled()
-        refuse_mistake(self.slots[name], source)
-        return self.trace
-
-    def apply(self, name: str, source: str) -> None:
-        """Take an editor's text to be put in force at once; a mistake in it is shown, and changes nothing else.
-
-        Raises:
-            ConfigError: There is no such callback, or the source is no text.
-        """
-        check_source(name, source)
-        self.slots[name].give(source)
-        self.changed()
-
-    async def choose(self, name: str, choice: str) -> InjectionTrace:
-        """Do what the choice beside an editor does, and return the fresh trace.
-
-        Args:
-            name: ``query``, ``format`` or ``trigger``.
-            choice: A name of ``memwb.workbench.gallery.CHOICES``: a ready callback takes the place of the one in force,
-                as with :meth:`set`; a filter is written into the text of the format that is there.
-
-        Raises:
-            ConfigError: There is no such choice, or the text cannot take the filter; nothing was changed.
-        """
-        choose(self, name, choice)
-        await self.settled()
-        return self.trace
-
-    def undo(self, name: str) -> None:
-        """Bring back the editor's text from before a cell replaced it."""
-        if self.slots[name].undo():
-            self.changed()
 
     def look_for(self, target: str | Hit, pause: float = PAUSE) -> None:
         """Choose the entry that the verdict is about: a text that it holds, its id, or a hit; "" for none.
@@ -337,12 +228,6 @@ class WorkbenchState(ScreenState):
         """Add a message of the user at the end of the conversation and open the call that answers it."""
         self._take_messages([*self.messages, {"role": "user", "content": [{"text": text}]}])
         self.changed()
-
-    def changed(self, pause: float = 0.0) -> None:
-        """Ask for a refresh; the state is stale until it is done."""
-        self.refused = ""
-        self._refresher.request(pause)
-        self._publish()
 
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
@@ -414,14 +299,6 @@ class WorkbenchState(ScreenState):
             return await budget.limited(callback, _shielded(context))
 
         return call
-
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
-        """Log what the callbacks print."""
-        with ExitStack() as slots:
-            for slot in self.slots.values():
-                slots.enter_context(slot.listening())
-            yield
 
     def _blame(self, trace: InjectionTrace) -> None:
         for name in NAMES:
