@@ -24,6 +24,7 @@ DEFAULT_MAX_SEARCH_RESULTS = 3
 
 TRIGGERS = ("userTurn", "everyTurn")
 PLACEMENTS = ("prepend", "append")
+CALLBACKS = ("query", "format", "trigger")
 INJECTION_KEYS = ("max_entries", "trigger", "query", "format", "placement")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .code import Problem
+from ..callbacks.complete import Problem
 from .preview import Preview
 from .state import WorkbenchState
 

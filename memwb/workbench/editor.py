@@ -10,12 +10,14 @@ from typing import Any
 
 from .._text import shortened
 from ..callbacks import source_of
+from ..callbacks.complete import IncompleteError, Problem, check
+from ..callbacks.inline import is_memwbs
 from ..errors import ConfigError, nearest
-from .code import TEMPLATES, IncompleteError, Problem, build, check, problem_of
-from .inline import is_memwbs
+from ..memory.settings import CALLBACKS
+from .code import TEMPLATES, build, problem_of
 from .limit import is_limited
 
-NAMES = ("query", "format", "trigger")
+NAMES = CALLBACKS
 
 _PRINTED_LINES = 200
 _PRINTED_LENGTH = 500  # characters of one line

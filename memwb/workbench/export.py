@@ -10,13 +10,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._text import counted
 from ..errors import BrokenStoreError, ConfigError
+from ..evaluation.settings_file import MARK, settings_source
 from ..memory.messages import fold, latest_index
-from ..memory.settings import Injection
-from .editor import NAMES
-from .export_source import Written, written
-from .export_text import MARK, MODULE, PLACED, TEST
+from .export_text import BESIDE, TEST
 
 if TYPE_CHECKING:
     from ..memory import InjectionTrace
@@ -30,7 +27,6 @@ FORMS: dict[tuple[int, int], tuple[Placement, bool]] = {
 }
 """Since which release the SDK puts the block where, and whether it sets it off from a tool's result too."""
 
-_OWN = ("injection", "PLACEMENT")
 _TAKEN = frozenset(sys.stdlib_module_names) | {"strands", "pytest", "memwb"}
 _WIDTH = 118
 
@@ -67,10 +63,10 @@ def export(state: WorkbenchState, path: Any) -> Export:
     if not state.store_names:
         raise _refused("stores", [], "no store is chosen, and an agent's memory manager wants at least one")
     _refuse_what_breaks_an_agent(trace)
-    callbacks = {
-        name: written(name, function) for name in NAMES if state.on and (function := state.slots[name].function)
-    }
-    texts = {module: _module(state, module.stem, callbacks), test: _test(state, trace, module.stem)}
+    source = settings_source(
+        state.settings, module.stem, stores=state.store_names, beside=BESIDE.format(test=test.stem)
+    )
+    texts = {module: source, test: _test(state, trace, module.stem)}
     for file, text in texts.items():
         compile(text, str(file), "exec")
         _refuse_foreign(file)
@@ -115,57 +111,6 @@ def _refuse_what_breaks_an_agent(trace: InjectionTrace) -> None:
             raise _refused("stores", answer.store.name, f"{answer.error}")
 
 
-# -- the module -----------------------------------------------------------------------------------------------------
-
-
-def _module(state: WorkbenchState, name: str, callbacks: dict[str, Written]) -> str:
-    parts = _together(list(callbacks.values()))
-    placement = (state.settings or Injection()).placement
-    return MODULE.format(
-        mark=MARK,
-        name=name,
-        test=f"test_{name}",
-        summary=_summary(state),
-        stores=list(state.store_names),
-        placed=PLACED[placement],
-        placement=placement,
-        callbacks="".join(f"\n\n{part}" for part in parts) + "\n" * bool(parts),
-        injection=_settings(state, callbacks),
-    )
-
-
-def _summary(state: WorkbenchState) -> str:
-    settings = state.settings
-    if settings is None:
-        return "none, the injection is off"
-    return f"at most {counted(settings.max_entries, 'entry', 'entries')} at a model call"
-
-
-def _settings(state: WorkbenchState, callbacks: dict[str, Written]) -> str:
-    settings = state.settings
-    if settings is None:
-        return "False"
-    values = {"max_entries": str(settings.max_entries), "trigger": f'"{settings.trigger}"'}
-    values.update({name: one.function for name, one in callbacks.items()})
-    return "{\n" + "".join(f'    "{key}": {value},\n' for key, value in values.items()) + "}"
-
-
-def _together(callbacks: list[Written]) -> list[str]:
-    """Return the pieces of all callbacks, each once; in one module no name may stand for two things."""
-    meanings: dict[str, str] = {}
-    for one in callbacks:
-        for name, part in one.defined.items():
-            if name in _OWN:
-                raise _refused(one.slot, name, f"the {one.slot} callback defines {name!r}, a name of the module itself")
-            if meanings.setdefault(name, part) != part:
-                raise _refused(one.slot, name, f"two callbacks define {name!r}, each in its own way; rename one")
-    for one in callbacks:
-        for name in sorted(one.builtins_used & (meanings.keys() - one.defined.keys())):
-            why = f"the {one.slot} callback uses Python's {name!r}, which another callback defines; rename that one"
-            raise _refused(one.slot, name, why)
-    return list(dict.fromkeys(part for one in callbacks for part in one.parts))
-
-
 # -- the test -------------------------------------------------------------------------------------------------------
 
 
@@ -176,7 +121,7 @@ def _test(state: WorkbenchState, trace: InjectionTrace, name: str) -> str:
     at, folded = _folded(trace, messages)
     values = {
         "messages": ("the conversation", messages),
-        "state": ("the agent's state", _state(state.source.state)),
+        "state": ("the agent's state", _state(state.agent_state)),
         "agent": ("the agent's name", getattr(state.source.agent, "name", None)),
         "answers": ("what the stores answered", _answers(state, trace)),
         "given": ("what the model gets", sent(messages)),

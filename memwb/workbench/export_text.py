@@ -1,34 +1,12 @@
-"""The texts of an exported module and of the test beside it."""
+"""The text of the test beside an exported module."""
 
 from __future__ import annotations
 
-MARK = "# Exported from a memwb workbench; exporting again writes it anew."
-"""The first line of both files: only a file that begins with it is overwritten."""
-
-MODULE = '''\
-{mark}
-"""Which memories an agent's model gets, and how: {summary}.
-
-    from strands import Agent
-    from strands.memory import MemoryManager
-    from {name} import injection
-
-    agent = Agent(model=..., memory_manager=MemoryManager(stores=[...], injection=injection))
-
+BESIDE = """\
 {test}.py holds what the workbench showed for one model call, and
 compares it with what a model gets from the installed SDK. Neither file needs memwb.
 """
-
-from __future__ import annotations
-
-STORES = {stores!r}
-"""The names of the stores that the workbench searched, in this order."""
-
-PLACEMENT = "{placement}"
-"""Where the workbench showed the block: {placed}."""
-{callbacks}
-injection = {injection}
-'''
+"""What the module says of the test."""
 
 TEST = '''\
 {mark}
@@ -127,8 +105,3 @@ def test_the_model_gets_what_the_workbench_showed():
     history = [(message["role"], message["content"]) for message in agent.messages[: len(MESSAGES)]]
     assert history == [(message["role"], message["content"]) for message in MESSAGES]
 '''
-
-PLACED = {
-    "append": "behind the user's words,\nas strands-agents does from 1.54 on; 1.48 to 1.53 put it before them",
-    "prepend": "before the user's words,\nas strands-agents 1.48 to 1.53 do; from 1.54 on it comes behind them",
-}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import callbacks
 from ..callbacks.combined import remembering, with_filter
+from ..callbacks.complete import IncompleteError, check
 from ..errors import ConfigError, nearest
-from .code import IncompleteError, check
 
 if TYPE_CHECKING:
     from .settings import SettingsState

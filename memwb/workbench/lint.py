@@ -10,10 +10,10 @@ from html import unescape
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from .._text import counted, quoted
+from ..callbacks.complete import unknown_names
 from ..callbacks.filters import not_said, said
 from ..memory.messages import text as text_of
 from ..memory.notes import LARGE_TOKENS
-from .code import unknown_names
 from .lint_calls import calls_outside, changing_names
 from .lint_markup import unescaped
 

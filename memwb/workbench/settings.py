@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from ..callbacks.complete import Problem
 from ..memory import InjectionTrace, MemoryInjectionConfig
 from ..memory.settings import Injection
-from .code import Problem
 from .editor import NAMES, Slot, check_source, refuse_mistake
 from .gallery import choose
 from .refresh import PAUSE

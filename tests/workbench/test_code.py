@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memwb.callbacks.complete import IncompleteError, Problem, check
 from memwb.memory import MemoryManager
-from memwb.workbench.code import (
-    TEMPLATES,
-    IncompleteError,
-    Problem,
-    build,
-    check,
-    problem_of,
-)
+from memwb.workbench.code import TEMPLATES, build, problem_of
 from tests.workbench.fakes import ListStore
 
 

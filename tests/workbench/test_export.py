@@ -188,7 +188,7 @@ async def test_a_callback_that_uses_names_of_the_notebook_is_refused_naming_them
 
     told = await refusal(state, tmp_path, query=uses_many)
     assert told == (
-        "Workbench: the query callback 'uses_many' uses 'outer', 'LIMIT', 'functools' of the notebook, which a module "
+        "The query callback 'uses_many' uses 'outer', 'LIMIT', 'functools' of the notebook, which a module "
         "does not have. Import or define them inside the function. Nothing was written."
     )
     assert "uses 'LIMIT' of the notebook" in await refusal(state, tmp_path, query=lambda c: "x" * LIMIT)

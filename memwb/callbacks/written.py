@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any
 
-from ..callbacks import source_of
 from ..errors import ConfigError
-from .code import check, unknown_names
-from .editor import NAMES
+from ..memory.settings import CALLBACKS
+from .complete import check, unknown_names
 from .inline import is_memwbs, without_memwb
+from .source import source_of
 
 FUTURE = "from __future__ import annotations"
 """What stands at the top of a written module: the names in annotations are then not looked up."""
@@ -120,7 +120,7 @@ def _alone(slot: str, text: str) -> Written:
 
 
 def _refused(slot: str, why: str, value: Any) -> ConfigError:
-    return ConfigError(f"Workbench: the {slot} callback {why}. Nothing was written.", key=slot, value=value)
+    return ConfigError(f"The {slot} callback {why}. Nothing was written.", key=slot, value=value)
 
 
 def _parsed(text: str) -> tuple[str, ast.Module]:
@@ -139,7 +139,7 @@ def _source(slot: str, function: FunctionType) -> str:
         raise _unreadable(slot, function) from None
     if not isinstance(statement, ast.FunctionDef) or statement.name != function.__name__:
         raise _unreadable(slot, function)
-    others = [one for one in statement.decorator_list if not (isinstance(one, ast.Attribute) and one.attr in NAMES)]
+    others = [one for one in statement.decorator_list if not (isinstance(one, ast.Attribute) and one.attr in CALLBACKS)]
     if others:
         shown = ", ".join(f"@{ast.unparse(one)}" for one in others)
         raise _refused(slot, f"{function.__name__!r} is decorated with {shown}. Do its work inside the function", shown)

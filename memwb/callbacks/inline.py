@@ -9,9 +9,11 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from .. import callbacks
 from ..errors import ConfigError
 from ..ranking import STOP_WORDS, stopwords
+from .complete import unknown_names
+from .filters import said
+from .source import source_of
 
 _SAID = """\
 from contextvars import ContextVar
@@ -60,9 +62,9 @@ def _parts(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[st
         found = getattr(import_module(statement.module or ""), alias.name, None)
     if found is STOP_WORDS:
         return (_stop_words(),)
-    if found is callbacks.said:
+    if found is said:
         return (_SAID,)
-    source = callbacks.source_of(found) if isinstance(found, FunctionType) and is_memwbs(found) else None
+    source = source_of(found) if isinstance(found, FunctionType) and is_memwbs(found) else None
     if source is None or _outside(source):
         raise ConfigError(
             f"has `{ast.unparse(statement)}`, and the module is to run without memwb. What can be written out are the "
@@ -76,8 +78,6 @@ def _parts(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[st
 
 def _outside(source: str) -> bool:
     """Whether a function of memwb uses names of its module."""
-    from .code import unknown_names
-
     return any(True for _ in unknown_names(source, ast.parse(source)))
 
 
