@@ -90,7 +90,7 @@ def load(path: str | os.PathLike[str], *, agent: str | None = None) -> list[Mess
     if not path.is_file():
         raise ConfigError(f"conversation: there is no file or folder {str(path)!r}.", key="path", value=str(path))
     if path.suffix == ".jsonl":
-        return read([_unpacked(line) for line in _lines(path)])
+        return read([unpacked(line) for line in _lines(path)])
     value = _json_of(path, path.read_bytes())
     if isinstance(value, Mapping) and isinstance(value.get("messages"), list):
         value = value["messages"]
@@ -100,7 +100,7 @@ def load(path: str | os.PathLike[str], *, agent: str | None = None) -> list[Mess
             key="path",
             value=str(path),
         )
-    return read([_unpacked(item) for item in value])
+    return read([unpacked(item) for item in value])
 
 
 async def from_session(store: Any, session_id: str = "default", user_id: str = "default") -> list[Message]:
@@ -265,10 +265,10 @@ def _strands_session(folder: Path, agent: str | None) -> list[Message]:
         messages = agents[agent] / "messages"
     numbered = {path.stem.removeprefix("message_"): path for path in messages.glob("message_*.json")}
     paths = [numbered[number] for number in sorted((each for each in numbered if each.isdigit()), key=int)]
-    return read([_unpacked(_json_of(path, path.read_bytes())) for path in paths])
+    return read([unpacked(_json_of(path, path.read_bytes())) for path in paths])
 
 
-def _unpacked(item: Any) -> Any:
+def unpacked(item: Any) -> Any:
     """Return the message in a line or file of a Strands session; what is none as it is."""
     if not isinstance(item, Mapping) or not isinstance(item.get("message"), Mapping) or "role" in item:
         return item

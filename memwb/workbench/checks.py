@@ -5,15 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
-from .._text import counted
+from .._json import NotJsonError, dumps, loads
+from .._text import counted, shortened
 from ..errors import ConfigError, nearest
 from ..memory import MemoryManager
+from ..memory.messages import copied
 from ..memory.settings import INJECTION_KEYS, Injection, at_least_one, check_injection_value, resolve_injection
 from .source import Source, read_messages
 
-SETTINGS = ("max_entries", "trigger", "query", "format", "placement", "stores", "call", "messages", "injection")
+SETTINGS = tuple("max_entries trigger query format placement stores call messages injection state".split())
 
 
 def checked_setting(source: Source, key: str, value: Any) -> Any:
@@ -33,6 +35,8 @@ def checked_setting(source: Source, key: str, value: Any) -> Any:
         return resolved(source, source.injection if value is None else value)
     if key == "messages":
         return source.messages if value is None else read_messages(value)
+    if key == "state":
+        return source.state if value is None else checked_state(source, value)
     if key == "stores":
         return _checked_stores([store.name for store in source.stores], value)
     if key == "placement" and value is None:
@@ -59,6 +63,30 @@ def checked_call(value: Any, calls: int) -> int:
             f"Workbench: call is {call}; this conversation has {counted(calls, 'model call')}.", key="call", value=value
         )
     return call
+
+
+def checked_state(source: Source, value: Any) -> Any:
+    """Return a copy of the state that trigger predicates see, in the form that the source's agent has it."""
+    if not isinstance(value, dict):
+        _refuse_state(value, "it must be a dict, such as {'visits': 3}")
+    try:
+        kept = loads(dumps([value]))
+    except NotJsonError as error:
+        _refuse_state(value, f"an agent keeps its state as JSON, which cannot hold it: {error}")
+    if kept != [value]:
+        _refuse_state(value, f"an agent keeps its state as JSON, which would make it {shortened(repr(kept[0]), 80)}")
+    plain = source.state is None or isinstance(source.state, dict)
+    return copied(value) if plain else type(source.state)(copied(value))
+
+
+def state_values(state: Any) -> dict[str, Any] | None:
+    """Return the values of an agent's state, which the SDK keeps behind ``get``."""
+    values = state.get() if hasattr(state, "get") and not isinstance(state, dict) else state
+    return values if isinstance(values, dict) else None
+
+
+def _refuse_state(value: Any, fault: str) -> NoReturn:
+    raise ConfigError(f"Workbench: state is {shortened(repr(value), 80)}; {fault}.", key="state", value=value)
 
 
 def checked_time_limit(value: Any) -> float:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import BrokenStoreError, ConfigError
 from ..evaluation.settings_file import MARK, settings_source
 from ..memory.messages import fold, latest_index
+from .checks import state_values
 from .export_text import BESIDE, TEST
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _test(state: WorkbenchState, trace: InjectionTrace, name: str) -> str:
     at, folded = _folded(trace, messages)
     values = {
         "messages": ("the conversation", messages),
-        "state": ("the agent's state", _state(state.agent_state)),
+        "state": ("the agent's state", state_values(state.agent_state)),
         "agent": ("the agent's name", getattr(state.source.agent, "name", None)),
         "answers": ("what the stores answered", _answers(state, trace)),
         "given": ("what the model gets", sent(messages)),
@@ -144,12 +145,6 @@ def _folded(trace: InjectionTrace, messages: list[Any]) -> tuple[int | None, dic
             message["content"][-1] = {"text": f"\n\n{trace.text}"}
         forms[since] = {"role": message["role"], "content": message["content"]}
     return at, forms
-
-
-def _state(state: Any) -> dict[str, Any] | None:
-    """Return the values of an agent's state, which the SDK keeps behind ``get``."""
-    values = state.get() if hasattr(state, "get") and not isinstance(state, dict) else state
-    return values if isinstance(values, dict) else None
 
 
 def _answers(state: WorkbenchState, trace: InjectionTrace) -> list[dict[str, Any]]:

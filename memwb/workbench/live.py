@@ -75,7 +75,7 @@ class LiveState:
         bench = self.bench
         if self.recording is not None and bench.source.agent is self.recording.agent:
             bench.source = replace(bench.source, state=call.state)
-        bench.put(messages=copied(call.before))
+        bench.put(messages=copied(call.before), state=None)
         self._opened = (call, bench.messages)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,10 @@ from ..memory import (
 )
 from ..memory.explain import explain
 from ..memory.injection import Call
-from ..memory.messages import copied, model_calls
+from ..memory.messages import model_calls
 from ..memory.wanted import Target
 from .checks import check_stores, checked_call, checked_expected, checked_setting, checked_time_limit, resolved
+from .conversation import Conversation, Moment
 from .editor import NAMES
 from .entries import EntriesState
 from .limit import TIME_LIMIT, Budget, limited
@@ -72,6 +74,7 @@ class WorkbenchState(SettingsState):
         super().__init__()
         self.source = open_source(source)
         check_stores(self.source)
+        self._agent_state: Any = Unset  # as it was set here
         self._take_injection(resolved(self.source, self.source.injection if injection is Unset else injection))
         self.messages: list[Message] = []
         self.call, self.calls = 0, [0]
@@ -83,6 +86,7 @@ class WorkbenchState(SettingsState):
         self.time_limit = checked_time_limit(time_limit)
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
         self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
+        self.conversation = Conversation(self)
         self.live = LiveState(self)
         self.review = Review(self, self._publish)
         self.preview: Preview | None = None
@@ -108,6 +112,11 @@ class WorkbenchState(SettingsState):
     def expected(self) -> tuple[str, ...]:
         """Ids or texts of the entries that should arrive at the chosen call; empty at every other call."""
         return self._expected if self.call == self._expected_at else ()
+
+    @property
+    def agent_state(self) -> Any:
+        """What trigger predicates see as the agent's state."""
+        return self.source.state if self._agent_state is Unset else self._agent_state
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -145,8 +154,9 @@ class WorkbenchState(SettingsState):
 
         Args:
             **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),
-                messages, injection (True, False or all injection settings at once). None brings back what the source
-                has: its conversation and last call, all its stores, the default of an injection setting.
+                messages, state (a dict, what trigger predicates see of an agent), injection (True, False or all
+                injection settings at once). None brings back what the source has: its conversation and last call, all
+                its stores, its agent's state, the default of an injection setting.
 
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
@@ -165,10 +175,14 @@ class WorkbenchState(SettingsState):
         if "injection" in checked:
             self._take_injection(checked.pop("injection"))
         if "messages" in checked:
+            self.conversation.remember()
             self._take_messages(checked.pop("messages"))
             self._expected = self.source.expected if changes["messages"] is None else ()
             self._expected_at = self.call
         self.call = self.call if call is Unset else call
+        if "state" in checked:
+            given = checked.pop("state")
+            self._agent_state = Unset if changes["state"] is None else given
         self.store_names = checked.pop("stores", self.store_names)
         for name in NAMES:
             if name in checked:
@@ -226,13 +240,22 @@ class WorkbenchState(SettingsState):
 
     def say(self, text: str) -> None:
         """Add a message of the user at the end of the conversation and open the call that answers it."""
-        self._take_messages([*self.messages, {"role": "user", "content": [{"text": text}]}])
+        self.conversation.insert(text)
+
+    def moment(self) -> Moment:
+        """Return the conversation as it stands, for :meth:`return_to`."""
+        return Moment(self.messages, self.call, self._expected, self._expected_at)
+
+    def return_to(self, moment: Moment) -> None:
+        """Put a conversation in force, with the call that is open in it and what is expected there."""
+        self._take_messages(moment.messages)
+        self.call, self._expected, self._expected_at = moment.call, moment.expected, moment.expected_at
         self.changed()
 
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
         await self.settled()
-        given: dict[str, Any] = {"call": self._trial(), "agent": self.source.agent, "state": self.source.state}
+        given: dict[str, Any] = {"call": self._trial(), "agent": self.source.agent, "state": self.agent_state}
         target = await named(self.source.listings, target)
         return await explain(self._stores(), target, self.seen, self.settings, trace=self.trace, **given)
 
@@ -278,7 +301,7 @@ class WorkbenchState(SettingsState):
             expected=self.expected,
             listings=self.source.listings,
             agent=self.source.agent,
-            state=self.source.state,
+            state=self.agent_state,
             placement=self.source.placement,
         )
 
@@ -310,7 +333,7 @@ class WorkbenchState(SettingsState):
             if slot.function is not None and stage.status in ("done", "skipped"):
                 entries = trace.entries if name == "format" else ()
                 result = {"query": trace.query, "format": trace.text}.get(name)
-                slot.gave((self.seen, entries, self.source.state), (stage.status, result))
+                slot.gave((self.seen, entries, self.agent_state), (stage.status, result))
 
     async def call_limited(self, callback: Callable[[Any], Any], context: Any) -> Any:
         """Run a callback of the settings under the time limit."""
@@ -319,4 +342,9 @@ class WorkbenchState(SettingsState):
 
 def _shielded(context: Any) -> Any:
     """Return a context whose state is a copy: a predicate that keeps count there must not count previews."""
-    return replace(context, state=copied(context.state)) if isinstance(context, InjectionContext) else context
+    if not isinstance(context, InjectionContext):
+        return context
+    try:
+        return replace(context, state=deepcopy(context.state))
+    except Exception:  # a state that nobody can copy is shared, as the agent shares it
+        return context
