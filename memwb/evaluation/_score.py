@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
+from typing import Any
 
 from .._text import cropped
 from ..datasets import Case
-from ..memory import Hit, InjectionTrace, MemoryManager, ranking_of
+from ..memory import Hit, InjectionTrace, MemoryManager
 from ..memory.notes import stop_words_only
 from . import metrics
-
-RANKED = 1000
-"""How many places of each store's ranking are looked at, the depth of a run in TREC."""
+from ._prompt import in_prompt
+from ._ranking import Failed, Found, Rankings, kept_of, names_of
 
 Figures = dict[str, float | None]
 """Name -> value; None where a figure is not defined for the case."""
+
+OF_PROMPT = ("reached", "reached_precision", "reached_hit", "reached_rr", "reached_ndcg")
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,17 @@ class CaseResult:
         expected: How many entries it needs.
         first: The place of the first expected entry in the full ranking, from 1; None when it is not in it, when none
             is expected, or when the figures are means of several draws.
-        figures: ``recall@k``, ``precision@k``, ``hit@k`` and ``ndcg@k`` of the full ranking for each k, ``rr``, and of
-            what reached the prompt ``reached`` (share of the expected entries), ``entries``, ``tokens`` and
+        figures: ``recall@k``, ``precision@k``, ``hit@k`` and ``ndcg@k`` of the full ranking for each k, ``rr``; of what
+            reached the prompt ``reached`` (share of the expected entries), ``reached_precision`` (share of its entries
+            that were expected), ``reached_hit``, ``reached_rr`` and ``reached_ndcg``; ``entries``, ``tokens`` and
             ``stop_words`` (entries that matched on stop words alone; None where no entry was found by its words).
             Empty when the case failed.
         outcome: What the injection did, in one line.
         error: Why the case failed, else None.
+        missed: The expected entries that did not reach the prompt, as the case calls them; empty for several draws.
+        tied: The expected entries of which the order of the store's entries alone decides whether they survive the
+            cut: they score as much as the last entry before it and as the first one after it.
+        seconds: How long the injections took, the mean of several draws; the look at the full ranking not counted.
     """
 
     setting: str
@@ -49,97 +55,102 @@ class CaseResult:
     figures: Figures
     outcome: str
     error: str | None = None
+    missed: tuple[str, ...] = ()
+    tied: tuple[str, ...] = ()
+    seconds: float | None = field(default=None, compare=False)
 
 
-async def run_case(case: Case, setting: str, managers: Sequence[MemoryManager], cutoffs: Sequence[int]) -> CaseResult:
+async def run_case(
+    case: Case,
+    setting: str,
+    managers: Sequence[MemoryManager],
+    cutoffs: Sequence[int],
+    rankings: Rankings | None = None,
+    counter: Any = None,
+) -> CaseResult:
     """Run a case once with each manager (one a draw) and average the figures. A failure is part of the result."""
+    rankings = rankings or Rankings(case.expected)
+    common = setting, case.id, case.owner, case.category, len(case.expected)
     figures: list[Figures] = []
-    first: int | None = None
-    outcome = ""
+    seconds: list[float] = []
+    several = len(managers) > 1
     try:
         for manager in managers:
             trace = await manager.trace_injection(case.messages)
             _raise_failure(trace)
-            ranking = _ids(await _ranking(manager, trace), case.expected)
-            figures.append(_figures(trace, ranking, case.expected, cutoffs))
-            first = next((place for place, id in enumerate(ranking, 1) if id in case.expected), None)
-            outcome = trace.summary
+            found = await rankings.found(manager, trace)
+            reached = in_prompt(trace)
+            figures.append(_figures(trace, found, reached, case.expected, cutoffs, counter))
+            seconds.append(trace.seconds)
+        missed = () if several else _missed(reached, case.expected)
+        tied = () if several else await _tied(manager, trace, found, rankings)
     except Exception as error:  # one case must not take the others' figures with it; a cancellation passes
-        why = str(error) if isinstance(error, _Failed) else f"{type(error).__name__}: {error}"
-        return CaseResult(
-            setting, case.id, case.owner, case.category, len(case.expected), None, {}, "failed", cropped(why)
-        )
-    several = len(managers) > 1
+        why = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
+        return CaseResult(*common, None, {}, "failed", cropped(why))
     return CaseResult(
-        setting,
-        case.id,
-        case.owner,
-        case.category,
-        len(case.expected),
-        None if several else first,
-        {name: _mean([each[name] for each in figures]) for name in figures[0]},
-        f"mean of {len(managers)} draws" if several else outcome,
+        *common,
+        found[0].place if found and not several else None,
+        figures[0] if not several else {name: _mean([each[name] for each in figures]) for name in figures[0]},
+        f"mean of {len(managers)} draws" if several else trace.summary,
+        missed=missed,
+        tied=tied,
+        seconds=fmean(seconds),
     )
-
-
-class _Failed(Exception):
-    """The pipeline ran but what it did is no answer of the stores."""
 
 
 def _raise_failure(trace: InjectionTrace) -> None:
     """Raise for a failed stage or store: an agent would go on, a figure would be taken for a result."""
     for stage in trace.stages:
         if stage.status == "failed":
-            raise _Failed(f"{stage.name}: {stage.reason}")
+            raise Failed(f"{stage.name}: {stage.reason}")
     for answer in trace.answers:
         if answer.error is not None:
-            raise _Failed(f"search: store {answer.store.name!r} raised {answer.error!r}")
+            raise Failed(f"search: store {answer.store.name!r} raised {answer.error!r}")
 
 
-async def _ranking(manager: MemoryManager, trace: InjectionTrace) -> Sequence[Hit]:
-    """Ask for the full ranking, as deep for every setting; what was searched for nothing has none."""
-    if not trace.answers or trace.query is None:
-        return ()
-    hits = await ranking_of(manager, trace.query, RANKED)
-    for store, error in hits.failures.items():
-        raise _Failed(f"search: store {store!r}, asked for {RANKED} entries, raised {error!r}")
-    given = Counter(hit.store for hit in hits)
-    for answer in trace.answers:
-        store, before = answer.store.name, min(len(answer.entries), RANKED)
-        if given[store] < before:
-            raise _Failed(
-                f"search: store {store!r}, asked for {RANKED} entries, gave {given[store]}, not {before} as before"
-            )
-    return hits
-
-
-def _ids(hits: Sequence[Hit], expected: Sequence[str]) -> list[str]:
-    """Name each hit by what the case calls it: its id, or its text where the case expects a text."""
-    names = []
-    texts = {text.strip(): text for text in expected}
-    for hit in hits:
-        by_text = texts.get(hit.content.strip())
-        names.append(
-            hit.id if hit.id is not None and (hit.id in expected or by_text is None) else by_text or hit.content
-        )
-    return names
-
-
-def _figures(trace: InjectionTrace, ranking: Sequence[str], expected: Sequence[str], cutoffs: Sequence[int]) -> Figures:
-    kept = [hit for hit in trace.hits if hit.kept] if trace.injected else []
-    figures: Figures = {}
-    for k in cutoffs:
-        figures[f"recall@{k}"] = metrics.recall(ranking, expected, k)
-        figures[f"precision@{k}"] = metrics.precision(ranking, expected, k)
-        figures[f"hit@{k}"] = metrics.hit_rate(ranking, expected, k)
-        figures[f"ndcg@{k}"] = metrics.ndcg(ranking, expected, k)
-    figures["rr"] = metrics.reciprocal_rank(ranking, expected)
-    figures["reached"] = metrics.recall(_ids(kept, expected), expected, max(1, len(kept)))
-    figures["entries"] = float(len(kept))
-    figures["tokens"] = float(trace.tokens)
-    lexical = not kept or any(hit.score is not None and hit.score == len(hit.matched) for hit in kept)
-    figures["stop_words"] = float(sum(map(stop_words_only, kept))) if lexical else None
+def _figures(
+    trace: InjectionTrace,
+    found: Sequence[Found],
+    reached: Sequence[Hit],
+    expected: Sequence[str],
+    cutoffs: Sequence[int],
+    counter: Any,
+) -> Figures:
+    figures = metrics.figures_at([each.place for each in found], len(set(expected)), cutoffs)
+    block = names_of(reached, expected)
+    size = max(1, len(block))
+    figures["reached"] = metrics.recall(block, expected, size)
+    figures["reached_precision"] = metrics.precision(block, expected, size)
+    figures["reached_hit"] = metrics.hit_rate(block, expected, size)
+    figures["reached_rr"] = metrics.reciprocal_rank(block, expected)
+    figures["reached_ndcg"] = metrics.ndcg(block, expected, max(size, len(expected)))
+    figures["entries"] = float(len(reached))
+    figures["tokens"] = float(trace.tokens if counter is None or not trace.injected else counter.count(trace.text))
+    lexical = not reached or any(hit.score is not None and hit.score == len(hit.matched) for hit in reached)
+    figures["stop_words"] = float(sum(map(stop_words_only, reached))) if lexical else None
     return figures
+
+
+def _missed(reached: Sequence[Hit], expected: Sequence[str]) -> tuple[str, ...]:
+    there = set(names_of(reached, expected))
+    return tuple(each for each in expected if each not in there)
+
+
+async def _tied(
+    manager: MemoryManager, trace: InjectionTrace, found: Sequence[Found], rankings: Rankings
+) -> tuple[str, ...]:
+    """Return the expected entries that score as much as the entries on both sides of their store's cut."""
+    kept = kept_of(trace)
+    tied = []
+    for each in found:
+        last = next((hit for hit in reversed(trace.hits) if hit.kept and hit.store == each.store), None)
+        if each.score is None or last is None or last.score != each.score:
+            continue
+        store = next(store for store in manager.stores if store.name == each.store)
+        cut = kept[each.store]
+        if each.rank > cut or await rankings.score_after(store, trace.query or "", cut) == each.score:
+            tied.append(each.expected)
+    return tuple(tied)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

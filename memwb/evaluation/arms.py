@@ -37,10 +37,12 @@ class Arm:
         injection: As ``MemoryManager(injection=...)`` takes it.
         stores: None, a function that wraps a store, or a sequence of them: then every case runs once with each, and
             its figures are the means of these draws.
+        over: What is searched in place of the stores that :func:`evaluate` is given, in every form that it takes.
     """
 
     injection: bool | MemoryInjectionConfig = True
     stores: Wrap | Sequence[Wrap] | None = None
+    over: Any = None
 
     @property
     def draws(self) -> tuple[Wrap, ...]:

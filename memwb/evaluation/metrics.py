@@ -17,12 +17,12 @@ J. Kekäläinen: "Cumulated Gain-Based Evaluation of IR Techniques", ACM TOIS 20
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import log2
 
 from ..memory.settings import at_least_one
 
-__all__ = ["hit_rate", "ndcg", "precision", "recall", "reciprocal_rank"]
+__all__ = ["figures_at", "hit_rate", "ndcg", "precision", "recall", "reciprocal_rank"]
 
 
 def recall(ranking: Sequence[str], expected: Collection[str], k: int) -> float | None:
@@ -80,8 +80,33 @@ def ndcg(ranking: Sequence[str], expected: Collection[str], k: int) -> float | N
     places = _places(ranking, expected, k)
     if not expected:
         return None
-    best = range(1, min(k, len(set(expected))) + 1)
-    return sum(1 / log2(place + 1) for place in places) / sum(1 / log2(place + 1) for place in best)
+    return _gain(places) / _gain(range(1, min(k, len(set(expected))) + 1))
+
+
+def figures_at(places: Sequence[int], expected: int, cutoffs: Sequence[int]) -> dict[str, float | None]:
+    """Return ``recall@k``, ``precision@k``, ``hit@k``, ``ndcg@k`` for each k, and ``rr``, where only places are known.
+
+    They are the figures that the functions above give for a ranking with expected ids at these places and no others.
+
+    Args:
+        places: Where the expected ids stand, from 1, rising.
+        expected: How many ids are expected.
+        cutoffs: The cut-offs k.
+    """
+    figures: dict[str, float | None] = {}
+    for k in cutoffs:
+        within = [place for place in places if place <= k]
+        figures[f"recall@{k}"] = len(within) / expected if expected else None
+        figures[f"precision@{k}"] = len(within) / k if expected else None
+        figures[f"hit@{k}"] = float(bool(within)) if expected else None
+        figures[f"ndcg@{k}"] = _gain(within) / _gain(range(1, min(k, expected) + 1)) if expected else None
+    figures["rr"] = (1 / places[0] if places else 0.0) if expected else None
+    return figures
+
+
+def _gain(places: Iterable[int]) -> float:
+    """Return the discounted cumulated gain of expected ids at these places."""
+    return sum(1 / log2(place + 1) for place in places)
 
 
 def _places(ranking: Sequence[str], expected: Collection[str], k: int) -> list[int]:

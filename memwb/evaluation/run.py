@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from ..datasets import Case, Dataset
-from ..errors import ConfigError, nearest
+from ..errors import ConfigError
 from ..memory import MemoryInjectionConfig, MemoryManager
 from ..memory.settings import at_least_one, resolve_injection
-from ..memory.types import has_method
+from ._ranking import Rankings
 from ._score import run_case
+from ._stores import ByOwner, initialize, managers_of, stores_by_owner
 from .arms import Arm
 from .cases import checked_cases
+from .identity import described, hash_of_cases, hash_of_stores
+from .record import Header
 from .report import Report
+from .resume import Progress, Resumed
 
 __all__ = ["evaluate"]
 
 Setting = bool | MemoryInjectionConfig | Arm
+ESTIMATE = "characters / 4, rounded up"
+"""How tokens are counted without a counter."""
 
 
 async def evaluate(
@@ -28,49 +38,156 @@ async def evaluate(
     *,
     k: Sequence[int] = (1, 3, 5, 10),
     progress: bool | Callable[[int, int], object] = False,
+    concurrency: int = 1,
+    resume: str | os.PathLike[str] | None = None,
+    token_counter: Any = None,
 ) -> Report:
     """Run every case under every setting and return their figures.
 
-    Each case goes through ``MemoryManager.trace_injection``, as an agent's call would; then the stores are asked once
-    more for the full ranking of the same query (its first 1,000 places). A case in which a stage or a store fails is
-    reported and stays out of the means. Cases run one after the other, in their order; between two of them the event
-    loop is free, so that the run can be cancelled and a page goes on to answer.
+    Each case goes through ``MemoryManager.trace_injection``, as an agent's call would; then the expected entries are
+    looked for in the full ranking of the same query (its first 1,000 places), once for all settings that search the
+    same stores for the same text. A case in which a stage or a store fails is reported and stays out of the means.
+    Between two runs the event loop is free, so that the evaluation can be cancelled and a page goes on to answer.
+    Neither the order of the runs nor how many there are at once changes a figure.
 
     Args:
-        cases: A data set, or cases (:class:`Case`, or dicts with its fields).
+        cases: A data set, or cases (:class:`Case`, or dicts with its fields), or a DataFrame with a row for each.
         settings: Name -> injection settings as ``MemoryManager(injection=...)`` takes them, or an :class:`Arm`. Put
-            first the settings that the others are compared with.
+            first the settings that the others are compared with. :func:`grid` makes many.
         stores: What is searched. One store or a list of stores for all cases; or a mapping owner -> store or list; or a
             function of the owner, called once for each. None with a data set: a store an owner, with all entries in it.
         k: The cut-offs of recall, precision, hit rate and nDCG.
         progress: True shows a bar (it needs the package tqdm); a function is called with runs done and runs in all.
+        concurrency: How many cases run at once. More than 1 pays where stores answer over a network.
+        resume: A file that each run is written to as it ends. An evaluation that was cut off goes on from there when it
+            is called again with the same cases, settings and entries; failed runs are tried anew. The finished file is
+            what :meth:`Report.from_jsonl` reads, with times.
+        token_counter: Counts the tokens of a block: an object with a ``name`` and a method ``count(text)``. Default:
+            its characters divided by 4, rounded up.
 
     Raises:
-        ConfigError: A case, a setting or the stores are not as they should be; nothing was run.
+        ConfigError: A case, a setting or the stores are not as they should be, or the file to resume is of another
+            evaluation; nothing was run.
+        DamagedFileError: The file to resume cannot be read.
     """
+    plan = await _planned(cases, settings, stores, k, token_counter)
+    at_least_one(concurrency, "evaluate: concurrency", "concurrency")
+    resumed = Resumed.of(resume, plan.header)
+    total = len(plan.arms) * len(plan.cases)
+    with _progress(progress, total, len(resumed.results)) as advance, resumed as keep:
+        told = Progress(resumed.results, keep, advance)
+        await _run_all(plan, told, concurrency)
+    done = told.results
+    ordered = tuple(done[name, case.id] for name in plan.arms for case in plan.cases)
+    header = plan.header
+    report = Report(
+        source=header.source,
+        k=header.k,
+        draws=header.draws,
+        results=ordered,
+        settings=header.settings,
+        data=header.data,
+        versions=header.versions,
+        tokens_by=header.tokens_by,
+    )
+    if resume is not None:
+        report.to_jsonl(resume, times=True)
+    return report
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """All that is to be run, checked."""
+
+    cases: tuple[Case, ...]
+    arms: dict[str, Arm]
+    managers: dict[tuple[str, str | None], list[MemoryManager]]
+    header: Header
+    counter: Any
+
+
+async def _planned(cases: Any, settings: Any, stores: Any, k: Any, counter: Any) -> _Plan:
     checked = checked_cases(cases)
+    cutoffs = _cutoffs(k)
+    arms = _arms(settings)
+    if counter is not None and not callable(getattr(counter, "count", None)):
+        raise ConfigError(
+            f"evaluate: token_counter is {counter!r:.80}; it must have a method count(text), as those of memwb.tokens.",
+            key="token_counter",
+            value=counter,
+        )
+    searched = {name: (cases, stores) if arm.over is None else (None, arm.over) for name, arm in arms.items()}
+    by_owner: dict[Any, ByOwner] = {}
+    for of, given in searched.values():
+        if id(given) not in by_owner:
+            by_owner[id(given)] = stores_by_owner(of, checked, given)
+    managers = {
+        (name, owner): managers_of(name, arms[name], found)
+        for name, (_, given) in searched.items()
+        for owner, found in by_owner[id(given)].items()
+    }
+    await initialize(found for each in by_owner.values() for found in each.values())
+    header = Header(
+        source=cases.name if isinstance(cases, Dataset) else "",
+        k=cutoffs,
+        draws={name: len(arm.draws) for name, arm in arms.items()},
+        settings={name: described(arm) for name, arm in arms.items()},
+        cases=tuple(case.id for case in checked),
+        data={
+            "cases": hash_of_cases(checked),
+            "stores": await hash_of_stores(list(by_owner.values())),
+        },
+        versions=_versions(),
+        tokens_by=ESTIMATE if counter is None else str(getattr(counter, "name", type(counter).__name__)),
+    )
+    return _Plan(checked, arms, managers, header, counter)
+
+
+def _versions() -> dict[str, str]:
+    memwb = sys.modules[__name__.partition(".")[0]]
+    return {"memwb": memwb.__version__, "python": platform.python_version()}
+
+
+async def _run_all(plan: _Plan, told: Progress, concurrency: int) -> None:
+    """Run the cases that are left, so many at once."""
+    import asyncio
+
+    waiting = iter(plan.cases)
+
+    async def work() -> None:
+        for case in waiting:
+            await _run_case(plan, case, told)
+
+    if concurrency == 1:
+        return await work()
+    tasks = [asyncio.create_task(work()) for _ in range(min(concurrency, len(plan.cases)))]
+    try:
+        await asyncio.gather(*tasks)
+    finally:  # of what is interrupted nothing goes on behind its caller's back
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run_case(plan: _Plan, case: Case, told: Progress) -> None:
+    """Run one case under each setting that it has not run under."""
+    import asyncio
+
+    rankings = Rankings(case.expected)  # it goes with the case: what is kept does not grow with cases or settings
+    for name in plan.arms:
+        if (name, case.id) not in told.results:
+            managers = plan.managers[name, case.owner]
+            told.done(await run_case(case, name, managers, plan.header.k, rankings, plan.counter))
+            await asyncio.sleep(0)
+
+
+def _cutoffs(k: Any) -> tuple[int, ...]:
     if isinstance(k, str) or not isinstance(k, Iterable):
         raise ConfigError(f"evaluate: k must be a list of cut-offs, such as k=(1, 5), not {k!r:.80}.", key="k", value=k)
     cutoffs = tuple(dict.fromkeys(at_least_one(each, f"evaluate: k holds {each!r}, which", "k") for each in k))
     if not cutoffs:
         raise ConfigError("evaluate: k is empty; give at least one cut-off, such as k=(5,).", key="k", value=k)
-    arms = _arms(settings)
-    by_owner = _stores(cases, checked, stores)
-    managers = {
-        (name, owner): _managers(name, arm, by_owner[owner]) for name, arm in arms.items() for owner in by_owner
-    }
-    await _initialize(by_owner.values())
-    import asyncio
-
-    results = []
-    with _progress(progress, len(arms) * len(checked)) as advance:
-        for name in arms:
-            for case in checked:
-                results.append(await run_case(case, name, managers[name, case.owner], cutoffs))
-                advance(len(results))
-                await asyncio.sleep(0)
-    source = cases.name if isinstance(cases, Dataset) else ""
-    return Report(source, cutoffs, {name: len(arm.draws) for name, arm in arms.items()}, tuple(results))
+    return cutoffs
 
 
 def _arms(settings: Mapping[str, Setting]) -> dict[str, Arm]:
@@ -98,69 +215,10 @@ def _arms(settings: Mapping[str, Setting]) -> dict[str, Arm]:
     return arms
 
 
-def _stores(cases: object, checked: Sequence[Case], stores: Any) -> dict[str | None, list[Any]]:
-    """Return owner -> the stores that are searched for its cases."""
-    if stores is None:
-        if not isinstance(cases, Dataset):
-            raise ConfigError(
-                "evaluate: stores is missing; only a data set brings its own. Give one store, a list, a dict owner -> "
-                "store or a function of the owner, such as `stores=dataset.store`.",
-                key="stores",
-            )
-        stores = cases.store
-    owners = dict.fromkeys(case.owner for case in checked)
-    return {owner: _stores_of(owner, stores, checked) for owner in owners}
-
-
-def _stores_of(owner: str | None, stores: Any, checked: Sequence[Case]) -> list[Any]:
-    if isinstance(stores, Mapping):
-        if owner not in stores:
-            case = next(case for case in checked if case.owner == owner)
-            raise ConfigError(
-                f"Case {case.id!r}: owner is {owner!r}, for whom there are no stores."
-                f"{nearest(str(owner), map(str, stores))}",
-                key="owner",
-                value=owner,
-                allowed=tuple(map(str, stores)),
-            )
-        found = stores[owner]
-    elif callable(stores) and not hasattr(stores, "search"):
-        found = stores(owner)
-    else:
-        found = stores
-    if hasattr(found, "search"):
-        return [found]
-    if isinstance(found, str) or not isinstance(found, Iterable):
-        raise ConfigError(
-            "evaluate: stores must be a store, a list of stores, a dict owner -> store or a function of the owner, "
-            f"not {found!r:.80}.",
-            key="stores",
-            value=found,
-        )
-    return list(found)
-
-
-def _managers(name: str, arm: Arm, stores: Sequence[Any]) -> list[MemoryManager]:
-    """Return one manager a draw, over the wrapped stores."""
-    try:
-        return [
-            MemoryManager([wrap(store) for store in stores], search_tool_config=False, injection=arm.injection)
-            for wrap in arm.draws
-        ]
-    except ConfigError as error:
-        message = f"evaluate: setting {name!r}: {error}"
-        raise ConfigError(message, key=error.key, value=error.value, allowed=error.allowed) from error
-
-
-async def _initialize(groups: Iterable[Sequence[Any]]) -> None:
-    """Initialise the stores that want it, as ``MemoryManager.init_agent`` does before an agent's first call."""
-    for store in {id(store): store for group in groups for store in group}.values():
-        if has_method(store, "initialize"):
-            await store.initialize()
-
-
 @contextmanager
-def _progress(progress: bool | Callable[[int, int], object], total: int) -> Iterator[Callable[[int], object]]:
+def _progress(
+    progress: bool | Callable[[int, int], object], total: int, before: int
+) -> Iterator[Callable[[int], object]]:
     """Give a function that is told how many runs are done."""
     if progress is False:
         yield lambda done: None
@@ -176,5 +234,5 @@ def _progress(progress: bool | Callable[[int, int], object], total: int) -> Iter
                 key="progress",
                 value=progress,
             ) from None
-        with tqdm(total=total, desc="evaluate") as bar:
+        with tqdm(total=total - before, desc="evaluate") as bar:
             yield lambda done: bar.update()

@@ -139,7 +139,7 @@ class Depths:
         self._trace, self._query, self._marks = trace, trace.query or "", _Marks(trace)
         self.failures = made.failures
         self._stores = stores
-        self._made: dict[str, list[Hit]] = {store.name: [] for store in stores if not _finds(store)}
+        self._made: dict[str, list[Hit]] = {store.name: [] for store in stores if not finds(store)}
         self._made.update((name, []) for name in failed_stores(trace))
         for hit in made:
             self._made[hit.store].append(hit)
@@ -147,7 +147,7 @@ class Depths:
     @classmethod
     async def of(cls, stores: Sequence[Any], trace: InjectionTrace) -> Depths:
         """Look below the cut of an injection over these stores that has searched."""
-        made = await ranking_of(_Stores(tuple(filterfalse(_finds, stores))), trace.query or "", trace=trace)
+        made = await ranking_of(OnlyStores(tuple(filterfalse(finds, stores))), trace.query or "", trace=trace)
         return cls(stores, trace, made)
 
     async def first(self, store: Any, meant: Meaning) -> Hit | None:
@@ -174,7 +174,7 @@ class Depths:
         return before + hit.rank
 
 
-def _finds(store: Any) -> bool:
+def finds(store: Any) -> bool:
     """Whether a store has a ``best_match`` that belongs to its ``search``: a search of a subclass is another one."""
     for owner in type(store).__mro__:
         if "best_match" in owner.__dict__:
@@ -185,7 +185,9 @@ def _finds(store: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class _Stores:
+class OnlyStores:
+    """Stores to ask, without a manager."""
+
     stores: tuple[Any, ...]
 
 

@@ -91,8 +91,9 @@ def test_the_summary_is_a_frame_with_one_row_a_setting() -> None:
     assert list(frame.index) == ["default", "<b>$x$</b>"]
     assert frame.index.name == "setting"
     assert list(frame.columns) == [
-        *("cases", "failed", "draws", "needing", "recall@1", "precision@1", "hit@1", "ndcg@1", "mrr", "reached"),
-        *("entries", "tokens", "stop_words", "idle_entries", "idle_tokens"),
+        *("cases", "failed", "draws", "needing", "tied", "recall@1", "precision@1", "hit@1", "ndcg@1", "mrr"),
+        *("reached", "reached_precision", "reached_hit", "reached_mrr", "reached_ndcg", "entries"),
+        *("tokens", "stop_words", "idle_entries", "idle_tokens"),
     ]
     assert frame.loc["default", ["failed", "recall@1", "stop_words"]].tolist() == [0, 0.5, 0.75]
     assert pd.isna(frame.loc["<b>$x$</b>", "stop_words"])
