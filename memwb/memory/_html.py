@@ -87,12 +87,13 @@ def _hit_row(hit: Hit) -> Node:
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """Return the sentence, and the changes that were tried and work."""
-    tried = [el("li", "", f"Try: {suggestion.text}") for suggestion in explanation.suggestions]
+    """Return the sentence, what is known beside it, and the changes that were tried and work."""
+    lines = [el("li", "", line[:1].upper() + line[1:]) for line in explanation.details]
+    lines += [el("li", "", f"Try: {suggestion.text}") for suggestion in explanation.suggestions]
     mark = "✓" if explanation.arrived else "✗"
     return el(
         "div",
         "memwb-explanation mathjax_ignore tex2jax_ignore",
         el("p", "", el("strong", "", f"{mark} {explanation.sentence}")),
-        el("ul", "", *tried) if tried else None,
+        el("ul", "", *lines) if lines else None,
     ).to_html()

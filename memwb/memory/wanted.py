@@ -8,12 +8,16 @@ from typing import Any
 
 from .._text import quoted
 from ..errors import ConfigError
-from .deeper import DEEP_LIMIT, Depths, HasStores, Meaning, failed_stores, matching
+from .deeper import DEEP_LIMIT, Depths, HasStores, Meaning, OnlyStores, failed_stores, matching
 from .search import ask_stores, is_the_stores_own
 from .trace import Hit, InjectionTrace
+from .types import MemoryEntry
 
 LISTED = 1000
 """Records that hold the words asked for, among which the very text is looked for."""
+
+OTHERS = 20
+"""So many further entries that hold the text asked for are told."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Wanted:
         store: The store that holds it; None where it was not found.
         named: The store that the question named, if any.
         known: Whether there is such an entry at all, as far as can be told.
+        held: The text given, where it is a part of the entry and may be one of others too; else "".
         needed: The max_entries that would reach it, past the hits of its store and of those before it; None where
             its store does not return it for the query.
     """
@@ -35,12 +40,22 @@ class Wanted:
     store: str | None = None
     named: str | None = None
     known: bool = True
+    held: str = ""
     needed: int | None = None
 
     def is_hit(self, hit: Hit) -> bool:
         """Whether this hit is the entry. Where the store tells ids, another entry of the same text is not."""
         same_id = self.id == hit.id or self.id is None or hit.id is None
         return same_id and hit.content == self.content and self.store in (None, hit.store)
+
+    def is_entry(self, entry: MemoryEntry) -> bool:
+        """Whether an entry that a format is given is this one."""
+        same_id = self.id == entry.id or self.id is None or entry.id is None
+        return same_id and entry.content == self.content and self.store in (None, entry.store_name)
+
+    def is_record(self, record: Any) -> bool:
+        """Whether a record of its store is this one."""
+        return bool(record.content == self.content and (self.id is None or record.id == self.id))
 
     @property
     def name(self) -> str:
@@ -107,16 +122,21 @@ class Target:
             for store in stores if depths else ():
                 assert depths is not None
                 if hit := await depths.first(store, is_meant):
-                    wanted = Wanted(hit.content, hit.id, hit.store, self.store, needed=await depths.place(hit))
-                    return wanted, hit
+                    place = await depths.place(hit)
+                    return Wanted(hit.content, hit.id, hit.store, self.store, held=is_meant.where, needed=place), hit
             for store in stores:
                 if store.name not in held:
                     held[store.name] = await self._held(store, trace)
                 if (entry := next(filter(is_meant, held[store.name][0]), None)) is not None:
-                    return Wanted(entry.content, entry.id, store.name, self.store), None
+                    return Wanted(entry.content, entry.id, store.name, self.store, held=is_meant.where), None
         if self.store in held and not held[self.store][1]:  # it cannot be looked up there, so it is taken to be there
             return Wanted(self.content, self.id, self.store, self.store), None
         return Wanted(self.content, self.id, named=self.store, known=not self.bare), None
+
+    async def elsewhere(self, stores: Sequence[Any], trace: InjectionTrace) -> Wanted | None:
+        """Look the entry up in stores that the injection does not ask; None where they do not hold it."""
+        wanted, _ = await self.find(OnlyStores(tuple(stores)), None, trace)
+        return wanted if wanted.store is not None else None
 
     def _meanings(self, foreign: bool = False) -> Iterator[Meaning]:
         """Yield what tells the entry that is meant from others, the surest first."""
@@ -148,3 +168,23 @@ class Target:
         # A store that cannot list may still find the entry by its own words.
         (answer,) = await ask_stores([store], words, [await matching(store, words) or DEEP_LIMIT])
         return answer.entries, False
+
+
+async def others_of(stores: Sequence[Any], wanted: Wanted) -> tuple[int, tuple[Any, ...]]:
+    """Return how many entries hold the text by which this one was found, and the first of the others.
+
+    Only stores that can list are looked into; where there are none, or one fails, nothing is told.
+    """
+    total = 0
+    others: list[Any] = []
+    try:
+        for store in stores:
+            if wanted.held and hasattr(store, "page") and hasattr(store, "count"):
+                total += await store.count(wanted.held)
+                others += [(store.name, record) for record in await store.page(0, OTHERS + 1, where=wanted.held)]
+    except BaseException as error:  # what cannot be counted is not told; the trace names a store that fails
+        if not is_the_stores_own(error):
+            raise
+        return 0, ()
+    left = [record for name, record in others if not (name == wanted.store and wanted.is_record(record))]
+    return (total, tuple(left[:OTHERS])) if total > 1 else (0, ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -102,6 +103,8 @@ class TestMemoryStore(MemoryStore):
         self.tokenizer = config.get("tokenizer") or tokenize
         self._sources = Sources(config.get("clock") or _time.now, config.get("new_id") or _time.new_id)
         self.provenance = config.get("provenance", False)
+        self._views: dict[Tokenizer, Self] = {}
+        self._finder_of: tuple[object, Finder] | None = None
         self._where = f"{PREFIX}{self.path or repr(self.name)}"
         self._records: RecordFile | RecordList
         self._records = (
@@ -374,6 +377,17 @@ class TestMemoryStore(MemoryStore):
         place = contents.place_of_id(id)
         return None if place is None else as_record(self._read(contents, [place])[0], self.name)
 
+    def with_tokenizer(self, tokenizer: Tokenizer) -> Self:
+        """Return a view of this store that searches by other tokens: the same records, also those that come later.
+
+        It is for trying a tokenizer out. The store itself takes one when it is built, or by ``store.tokenizer = ...``.
+        """
+        view = self._views.get(tokenizer)
+        if view is None:
+            view = self._views[tokenizer] = copy.copy(self)
+            view.tokenizer, view._views, view._finder_of = tokenizer, {}, (None, Finder(tokenizer))
+        return view
+
     def _limit(self, options: SearchOptions | None) -> int:
         limit = checked_options(options, ("max_search_results",), f"{PREFIX}search").get("max_search_results")
         if limit is not None:
@@ -385,6 +399,10 @@ class TestMemoryStore(MemoryStore):
         return query_tokens(query) if self.tokenizer is tokenize else set(self.tokenizer(query))
 
     def _index(self, contents: Contents, tokens: Collection[str]) -> Index:
+        if self._finder_of is not None:  # a view: what the store itself has prepared stays
+            if self._finder_of[0] is not contents.table:
+                self._finder_of = contents.table, Finder(self.tokenizer)
+            return self._finder_of[1].index(contents, tokens)
         finder = contents.table.finder
         if finder is None or finder.tokenizer is not self.tokenizer:
             finder = contents.table.finder = Finder(self.tokenizer)

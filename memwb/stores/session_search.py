@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,7 @@ class SessionSearch:
             at_least_one(max_search_results, f"{PREFIX}max_search_results", "max_search_results")
         self.name, self.description, self.max_search_results = name, description, max_search_results
         self.tokenizer = tokenizer
+        self._views: dict[Tokenizer, SessionSearch] = {}
         self._catalog = SessionCatalog(session_store, session_id, user_id)
         self._ordered: tuple[object, list[sessions.MemoryEntry]] = (None, [])  # what the catalog gave, in order of time
         self._indexed: tuple[list[tuple[str | None, str]], Index, object] = ([], Index([]), None)
@@ -129,6 +131,14 @@ class SessionSearch:
     async def get(self, id: str) -> Record | None:
         """Return the entry with this id as a record, or None where there is none in what is searched."""
         return await self._catalog.get(id)
+
+    def with_tokenizer(self, tokenizer: Tokenizer) -> SessionSearch:
+        """Return a view that searches the same entries by other tokens, for trying a tokenizer out."""
+        view = self._views.get(tokenizer)
+        if view is None:
+            view = self._views[tokenizer] = copy.copy(self)
+            view.tokenizer, view._views, view._indexed = tokenizer, {}, ([], Index([]), None)
+        return view
 
     def _tokens(self, query: str) -> set[str]:
         if not isinstance(query, str):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwb.catalog import Record
-from memwb.memory import Explanation, MemoryEntry, MemoryManager
+from memwb.memory import Explanation, MemoryEntry, MemoryManager, Suggestion
 from memwb.memory.explain import decided, explain, with_suggestions
 from memwb.memory.queries import (
     last_two_messages,
@@ -23,6 +23,7 @@ from memwb.memory.settings import resolve_injection
 from memwb.memory.types import identified
 from memwb.stores import TestMemoryStore
 from tests.memory.stores import BareStore, FailingStore, ListedStore, WordStore, assistant, tool_result, tool_use, user
+from tests.memory.trying import applied, check_brought_in
 
 TEAS = [f"tea number {at}" for at in range(8)]
 
@@ -35,13 +36,16 @@ async def why(target: Any, messages: Any, *stores: Any, injection: Any = True) -
     """Ask why, and try each suggestion on the same conversation: it must bring the entry in, at the rank it says."""
     manager = MemoryManager(list(stores), injection=injection)
     found = await manager.why(target, messages)
+    before = await manager.trace_injection(messages)
     for suggestion in found.suggestions:
-        changed: Any = {**(manager.injection or {}), **suggestion.settings}
-        trace = await manager.trace_injection(messages, changed)
-        assert trace.injected
-        entry = trace.entries[suggestion.rank - 1]
-        assert (entry.content, entry.store_name) == (found.target, found.store)
+        trace = await applied(suggestion, stores, messages, injection)
+        check_brought_in(found, suggestion, trace, before)
     return found
+
+
+def settings_of(found: Explanation) -> list[dict[str, Any]]:
+    """The changes of settings, without what the user might have said."""
+    return [one.settings for one in found.suggestions if "messages" not in one.settings]
 
 
 class Shallow(ListedStore):
@@ -90,9 +94,12 @@ class TestCut:
         assert (found.stage, found.rank, found.limit) == ("search", 7, 5)
         assert repr(found).splitlines() == [
             "'tea number 6' did not arrive: rank 7, limit 5.",
-            "  try: max_entries 7 → rank 7 (and 1 other new entry)",
+            f"  before it: {', '.join(map(repr, TEAS[:6]))}",
+            "  try: max_entries 7 → rank 7 (and 1 other new entry: 'tea number 5')",
+            "  try: say '6' → rank 1",
         ]
-        assert [suggestion.settings for suggestion in found.suggestions] == [{"max_entries": 7}]
+        assert settings_of(found) == [{"max_entries": 7}]
+        assert [hit.content for hit in found.before] == TEAS[:6]
 
     async def test_the_limit_in_force_is_the_one_given(self) -> None:
         manager = MemoryManager([listed("home", *TEAS)])
@@ -101,14 +108,19 @@ class TestCut:
 
     async def test_no_suggestion_asks_for_everything(self) -> None:
         found = await why("number 39", [user("tea")], listed("home", *(f"tea number {at}" for at in range(40))))
-        assert (found.rank, found.suggestions) == (40, ())
+        assert (found.rank, settings_of(found)) == (40, [])
+        assert [hit.rank for hit in found.before] == [1, 2, 3, 4, 5, 6, 7, 8]
 
     async def test_a_store_registered_before_it_took_all_places(self) -> None:
         found = await why("green", [user("tea")], listed("first", *TEAS[:6]), listed("second", "green tea"))
         assert found.sentence == (
             "'green tea' did not arrive: rank 1 in 'second', but 'first', registered before it, filled the 5 places."
         )
-        assert [(suggestion.settings, suggestion.also) for suggestion in found.suggestions] == [({"max_entries": 7}, 1)]
+        assert [(suggestion.text, suggestion.settings) for suggestion in found.suggestions][:3] == [
+            ("stores: second first → rank 1", {"stores": ["second", "first"]}),
+            ("stores: without first → rank 1", {"stores": ["second"]}),
+            ("max_entries 7 → rank 7 (and 1 other new entry: 'tea number 5')", {"max_entries": 7}),
+        ]
 
     async def test_a_store_registered_before_it_took_some_places(self) -> None:
         stores = [listed("first", *TEAS[:3]), listed("second", "green tea", "black tea", "white tea")]
@@ -116,7 +128,7 @@ class TestCut:
         assert found.sentence == (
             "'white tea' did not arrive: rank 3 in 'second', but 'first', registered before it, took 3 of the 5 places."
         )
-        assert [suggestion.settings for suggestion in found.suggestions] == [{"max_entries": 6}]
+        assert settings_of(found) == [{"stores": ["second", "first"]}, {"stores": ["second"]}, {"max_entries": 6}]
 
     async def test_among_several_stores_a_rank_is_told_with_its_store(self) -> None:
         stores = [listed("first", "green tea"), listed("second", *TEAS)]
@@ -154,14 +166,18 @@ class TestUnmatched:
         found = await why("latex", [user("What are the mats made of?")], listed("home", "allergic to latex"))
         assert found.sentence == (
             "'allergic to latex' did not arrive: it shares no word with the query. "
-            "Searched: what, are, the, mats, made, of."
+            "Searched: what, are, the, mats, made, of; it has: allergic, to, latex."
         )
         assert (found.stage, found.rank, found.limit, found.matched) == ("search", None, 5, ())
         assert found.missing == ("what", "are", "the", "mats", "made", "of")
+        assert found.words == ("allergic", "to", "latex")
 
     async def test_a_query_without_words_searched_nothing(self) -> None:
         found = await why("latex", [user("?!")], listed("home", "latex"))
-        assert found.sentence == "'latex' did not arrive: it shares no word with the query. Searched: nothing."
+        assert (
+            found.sentence
+            == "'latex' did not arrive: it shares no word with the query. Searched: nothing; it has: latex."
+        )
 
     async def test_a_store_that_is_not_lexical_is_not_judged_by_words(self) -> None:
         class Vectors(ListedStore):
@@ -189,13 +205,14 @@ class TestUnmatched:
             ("query: the last two messages → rank 1", {"query": last_two_messages}),
             ("query: the assistant's question with the answer → rank 1", {"query": question_with_answer}),
             ("query: the whole history → rank 1", {"query": whole_history}),
+            ("say 'walk' → rank 1", {"messages": [*messages[:2], user("Yes, please. walk")]}),
         ]
 
     async def test_the_smallest_change_comes_first(self) -> None:
         messages = [user("tea, milk and the cane"), assistant("and?"), assistant("a cane"), user("So what is with it?")]
         stores = listed("home", "what is it", "so it is", "the cane", "milk")
         found = await why("the cane", messages, stores)
-        also = [suggestion.also for suggestion in found.suggestions]
+        also = [suggestion.also for suggestion in found.suggestions if "messages" not in suggestion.settings]
         assert also == sorted(also)
         assert found.suggestions[0].settings == {"query": last_two_messages}
 
@@ -212,6 +229,7 @@ class TestNotHeld:
             stage="store",
             limit=5,
             missing=("tea",),
+            advice="No setting helps: it has to be written first, `await store.add(...)`.",
         )
 
     async def test_a_store_whose_file_is_missing_was_never_written_to(self, tmp_path: Any) -> None:
@@ -267,6 +285,7 @@ class TestNotSearched:
             stage="trigger",
             store="home",
             id="a",
+            suggestions=(Suggestion("injection on → rank 1", {"injection": True}, 1, 0),),
         )
 
     async def test_the_trigger_skipped(self) -> None:

@@ -13,6 +13,7 @@ from memwb.memory import MemoryEntry, MemoryManager
 from memwb.memory.messages import latest_index
 from tests.memory.stores import BareStore, FailingStore, ListedStore, WordStore
 from tests.memory.test_messages import conversations
+from tests.memory.trying import applied
 
 logging.getLogger("memwb.memory").addHandler(logging.NullHandler())
 
@@ -130,8 +131,7 @@ async def test_why_always_has_an_answer_that_agrees_with_the_block(
     if trace.injected and target in [entry.content for entry in trace.entries]:
         assert found.arrived
     for suggestion in found.suggestions:
-        changed: Any = {**(manager.injection or {}), **suggestion.settings}
-        again = await manager.trace_injection(messages, changed)
+        again = await applied(suggestion, made, messages, injection)
         assert again.entries[suggestion.rank - 1].content == found.target
     repr(found).encode("utf-8")
     found._repr_html_().encode("utf-8")

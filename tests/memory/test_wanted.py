@@ -60,7 +60,8 @@ class TestTarget:
         found = await why("latex mats", "tea", WordStore("home", "tea", "allergic to latex mats"))
         assert (found.target, found.stage, found.arrived) == ("allergic to latex mats", "search", False)
         assert found.sentence == (
-            "'allergic to latex mats' did not arrive: it shares no word with the query. Searched: tea."
+            "'allergic to latex mats' did not arrive: it shares no word with the query. Searched: tea; it has: "
+            "allergic, to, latex, mats."
         )
 
     async def test_so_is_one_whose_listing_fails(self) -> None:
@@ -134,7 +135,8 @@ class TestSharedIds:
         stores = [ListedStore("one", "tea", "tea too"), ListedStore("two", "tea")]
         found = await why(entry("tea", "two", "a"), "tea", *stores, max_entries=2)
         assert (found.store, found.arrived, found.rank) == ("two", False, 1)
-        assert [(each.settings, each.rank) for each in found.suggestions] == [({"max_entries": 3}, 3)]
+        settings = [(each.settings, each.rank) for each in found.suggestions if "messages" not in each.settings]
+        assert settings == [({"stores": ["two", "one"]}, 1), ({"stores": ["two"]}, 1), ({"max_entries": 3}, 3)]
 
     async def test_the_same_text_with_another_id_is_another_entry(self) -> None:
         store = ListedStore("home", "tea", "tea")
@@ -172,7 +174,7 @@ class TestStoreThatCannotBeLookedInto:
     async def test_words_that_are_not_in_the_query_are_told_with_the_store(self) -> None:
         found = await why(entry("jazz", "words"), "tea", ListedStore("home", "tea"), WordStore("words", "jazz"))
         assert found.sentence == (
-            "'jazz' did not arrive: it is in 'words', but shares no word with the query. Searched: tea."
+            "'jazz' did not arrive: it is in 'words', but shares no word with the query. Searched: tea; it has: jazz."
         )
 
 

@@ -1,0 +1,105 @@
+"""What ``why`` answers: an explanation, and the changes that were tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .._text import quoted
+
+if TYPE_CHECKING:
+    from .trace import Hit
+    from .wanted import Wanted
+
+NAMED_BEFORE = 8
+"""So many entries are named that took the places before the one that was asked about."""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A change of settings that was tried and brings the entry in.
+
+    Attributes:
+        text: The change in words, with the place the entry then takes.
+        settings: The change itself. Beside the keys of an injection it may hold ``injection`` (switched on),
+            ``stores`` (names, in the order in which they are searched), ``messages`` (the conversation, with words that
+            the user might have said) and ``tokenizer`` (a name of ``memwb.memory.suggestions.TOKENIZERS``, for the
+            stores that take one): all of them are settings of a workbench.
+        rank: The entry's place in the block after the change, from 1.
+        also: How many entries that were not injected before come in with it.
+        brings: The beginning of the text of each of them, in the block's order.
+    """
+
+    text: str
+    settings: dict[str, Any]
+    rank: int
+    also: int
+    brings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Suggestion({self.text})"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer to "why did this entry arrive, or why not?".
+
+    Attributes:
+        target: What was asked about: the entry's text, as far as it was found, else the text given.
+        arrived: Whether the model gets it.
+        sentence: The answer in one sentence.
+        stage: Where it was decided: a stage of the injection, or ``"store"`` when no store holds the entry.
+        rank: Its place in its store's answer, from 1; None where it did not match or nothing was searched.
+        limit: The max_entries in force, None where injection is off.
+        matched: Query tokens that the entry holds.
+        missing: Query tokens that it does not hold.
+        suggestions: Changes that bring it in, the smallest first; empty when it arrived or none was found.
+        store: The store that holds the entry, None where none was found to.
+        id: The entry's id where its store tells it; unique within that store only.
+        words: Tokens of the entry that the query does not hold, where none is shared.
+        near: Pairs of a query's token and one of the entry that nearly match, such as ``("walnut", "walnuts")``.
+        before: The hits that its store ranks before it, at most eight, where it is cut.
+        others: Further entries that hold the text that was asked for, each fit to be asked about itself; at most 20.
+        among: How many entries hold that text; 0 where one entry was meant.
+        advice: What to do where no change of settings can help; "" where there is nothing to say.
+    """
+
+    target: str
+    arrived: bool
+    sentence: str
+    stage: str
+    rank: int | None = None
+    limit: int | None = None
+    matched: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = field(default=())
+    store: str | None = None
+    id: str | None = None
+    words: tuple[str, ...] = ()
+    near: tuple[tuple[str, str], ...] = ()
+    before: tuple[Hit, ...] = ()
+    others: tuple[Any, ...] = ()
+    among: int = 0
+    advice: str = ""
+    _wanted: Wanted | None = field(default=None, repr=False, compare=False)  # what the changes are tried for
+
+    @property
+    def details(self) -> list[str]:
+        """What is known beside the sentence, a line an item, without the suggestions."""
+        lines = []
+        if self.before:
+            lines.append(f"before it: {', '.join(quoted(hit.content, 30) for hit in self.before)}")
+        if self.others:
+            lines.append(f"others that hold it: {', '.join(quoted(other.content, 30) for other in self.others[:5])}")
+        if self.advice:
+            lines.append(self.advice)
+        return lines
+
+    def __repr__(self) -> str:
+        tried = [f"try: {suggestion.text}" for suggestion in self.suggestions]
+        return "\n  ".join([self.sentence, *self.details, *tried])
+
+    def _repr_html_(self) -> str:
+        from ._html import explanation_html
+
+        return explanation_html(self)
