@@ -19,6 +19,7 @@ __all__ = [
     "DamagedFileError",
     "DuplicateEntryError",
     "EntryNotFoundError",
+    "GateError",
     "MemwbError",
     "NoAnswerError",
     "StaleTraceError",
@@ -118,6 +119,24 @@ class DuplicateEntryError(MemwbError, ValueError):
         super().__init__(f"{where} already holds {held}. Nothing was written: {advice or usual}.")
 
 
+class ConflictError(MemwbError):
+    """Entries are not as they were seen when a change to them was prepared. Nothing was written.
+
+    Attributes:
+        where: The store.
+        conflicts: The id of each entry that differs, and how, in words.
+    """
+
+    def __init__(self, where: str, conflicts: Sequence[tuple[str, str]]) -> None:
+        self.where, self.conflicts = where, tuple(conflicts)
+        told = "; ".join(f"entry {id!r:.80} {how}" for id, how in self.conflicts[:3])
+        more = f"; and {len(self.conflicts) - 3} more" if len(self.conflicts) > 3 else ""
+        super().__init__(
+            f"{where} was changed by someone else meanwhile: {told}{more}. Nothing was written: look at what is there "
+            "now, and change that."
+        )
+
+
 class DamagedFileError(MemwbError, ValueError):
     """A file cannot be read as what it should be. It is left as it is.
 
@@ -151,6 +170,18 @@ class StoreBusyError(MemwbError, TimeoutError):
             f"{where}: {path} was locked by another program for {seconds:g} seconds. Nothing was changed: end what "
             "holds a transaction open there, or try again."
         )
+
+
+class GateError(MemwbError, AssertionError):
+    """An evaluation is worse than its baseline, or no longer comparable with it.
+
+    Attributes:
+        result: What was compared, and what it came to: a :class:`memwb.evaluation.gate.GateResult`.
+    """
+
+    def __init__(self, message: str, result: Any = None) -> None:
+        self.result = result
+        super().__init__(message)
 
 
 class StaleTraceError(MemwbError, RuntimeError):

@@ -1,0 +1,393 @@
+"""Whether a report is as good as an earlier one: what got worse, what is missing, and what changed between the two."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import unified_diff
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from .._text import counted, cropped, quoted, shortened, visible
+from ..errors import ConfigError, GateError, nearest
+from ._score import CaseResult
+
+if TYPE_CHECKING:
+    from .report import Report
+
+__all__ = ["BASELINE", "Block", "BlockChange", "GateResult", "Worse", "baseline_of", "changed_blocks", "compare"]
+
+BASELINE = "baseline.jsonl"
+"""The report that a case folder is held to."""
+
+LESS_IS_BETTER = ("tokens", "entries", "stop_words")
+SHOWN = 10
+"""So many cases are told in full, the others by name."""
+
+_NAMED = 20
+_LINES = 14  # of a difference between two blocks
+_EXACT = 1e-9  # means of draws are sums of fractions
+
+
+@dataclass(frozen=True)
+class Block:
+    """What a model got of its memory in one case.
+
+    Attributes:
+        entries: The entries of the block in its order, by id, or by text where the store tells no ids.
+        text: The block, None where nothing was injected.
+    """
+
+    entries: tuple[str, ...]
+    text: str | None
+
+
+@dataclass(frozen=True)
+class BlockChange:
+    """A case in which the same entries came in, and the model got another text.
+
+    Attributes:
+        setting: The setting's name.
+        case: The case's id.
+        before: The block of the baseline.
+        now: The block of the run.
+    """
+
+    setting: str
+    case: str
+    before: Block
+    now: Block
+
+
+@dataclass(frozen=True)
+class Worse:
+    """A case that is worse than it was.
+
+    Attributes:
+        setting: The setting's name.
+        before: How it went in the baseline.
+        now: How it went.
+        lost: The expected entries that reached the prompt and do not any more, as the case calls them.
+        why: For each of them why it did not arrive, in a sentence; empty where the stores were not at hand.
+    """
+
+    setting: str
+    before: CaseResult
+    now: CaseResult
+    lost: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class GateResult:
+    """What a report is beside its baseline.
+
+    Attributes:
+        metric: The figure whose mean was compared; None: every case that reached the prompt must still do so.
+        tolerance: By how much it may be worse.
+        cases: How many runs of cases were compared.
+        worse: The cases that are worse. With a metric: the cases that pulled a mean down, the most so first.
+        means: Setting -> the metric's mean in the baseline and now, over the cases that ran in both; the settings that
+            are worse.
+        missing: Setting and case of what stands in the baseline and was not run.
+        blocks: The cases in which the same entries give another text; only a case folder looks at it.
+        new: Setting and case of what was run and does not stand in the baseline.
+        relabelled: The ids of cases whose expected entries, owner or category differ in number or name.
+        changed: What differs between the two in settings, cases and stores, in words.
+    """
+
+    metric: str | None = None
+    tolerance: float = 0.0
+    cases: int = 0
+    worse: tuple[Worse, ...] = ()
+    means: dict[str, tuple[float, float]] = field(default_factory=dict)
+    missing: tuple[tuple[str, str], ...] = ()
+    blocks: tuple[BlockChange, ...] = ()
+    new: tuple[tuple[str, str], ...] = ()
+    relabelled: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is worse, missing or written in another way."""
+        red = self.means if self.metric is not None else self.worse
+        failed = any(each.now.error is not None for each in self.worse)
+        return not (red or failed or self.missing or self.blocks)
+
+    def raise_if_worse(self) -> None:
+        """Raise :class:`~memwb.errors.GateError` with the text where it is not ``ok``."""
+        if not self.ok:
+            raise GateError(repr(self), self)
+
+    def __repr__(self) -> str:
+        return "\n".join(_told(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values, as ``memwb eval --json`` prints them."""
+        return {
+            "ok": self.ok,
+            "metric": self.metric,
+            "tolerance": self.tolerance,
+            "cases": self.cases,
+            "means": {name: {"before": before, "now": now} for name, (before, now) in self.means.items()},
+            "worse": [_worse_dict(each) for each in self.worse],
+            "missing": [{"setting": setting, "case": case} for setting, case in self.missing],
+            "blocks": [
+                {"setting": each.setting, "case": each.case, "before": each.before.text, "now": each.now.text}
+                for each in self.blocks
+            ],
+            "new": [{"setting": setting, "case": case} for setting, case in self.new],
+            "relabelled": list(self.relabelled),
+            "changed": list(self.changed),
+        }
+
+
+def baseline_of(baseline: Report | str | os.PathLike[str]) -> Report:
+    """Return the report that is compared with: itself, a JSONL file, or the baseline in a case folder."""
+    from .report import Report
+
+    if isinstance(baseline, Report):
+        return baseline
+    if not isinstance(baseline, str | os.PathLike):
+        raise ConfigError(
+            f"assert_no_worse: baseline must be a report, the path of its JSONL file or a case folder, "
+            f"not {baseline!r:.60}.",
+            key="baseline",
+            value=baseline,
+        )
+    path = Path(baseline)
+    return Report.from_jsonl(path / BASELINE if path.is_dir() else path)
+
+
+def compare(report: Report, baseline: Report, metric: str | None = None, tolerance: float = 0.0) -> GateResult:
+    """Compare a report with an earlier one, case by case and setting by setting.
+
+    Without a metric a case is worse where it ran in the baseline and fails now, or where the share of its expected
+    entries that reached the prompt fell by more than ``tolerance``. With a metric a setting is worse where the
+    figure's mean over the cases that ran in both got worse by more than ``tolerance``: fell, or for tokens, entries
+    and stop words rose. A case that failed is worse then as well.
+
+    Raises:
+        ConfigError: There is no such figure in both reports, or the tolerance is no number of at least 0.
+    """
+    _check_tolerance(tolerance)
+    _check_metric(metric, report, baseline)
+    before = {(each.setting, each.case): each for each in baseline.results}
+    now = {(each.setting, each.case): each for each in report.results}
+    both = [(old, now[key]) for key, old in before.items() if key in now]
+    failed = [_worse(old, new) for old, new in both if old.error is None and new.error is not None]
+    ran = [(old, new) for old, new in both if old.error is None and new.error is None]
+    means: dict[str, tuple[float, float]] = {}
+    if metric is None:
+        fell = [_worse(old, new) for old, new in ran if _drop("reached", old, new) > tolerance + _EXACT]
+    else:
+        means, fell = _fallen_means(metric, ran, tolerance)
+    return GateResult(
+        metric=metric,
+        tolerance=tolerance,
+        cases=len(both),
+        worse=(*failed, *fell),
+        means=means,
+        missing=tuple(key for key in before if key not in now),
+        new=tuple(key for key in now if key not in before),
+        relabelled=tuple(dict.fromkeys(old.case for old, new in both if _label(old) != _label(new))),
+        changed=tuple(_changes(report, baseline)),
+    )
+
+
+def changed_blocks(
+    before: Mapping[tuple[str, str], Block], now: Mapping[tuple[str, str], Block]
+) -> tuple[BlockChange, ...]:
+    """Return where the same entries, in the same order, give another text than before."""
+    return tuple(
+        BlockChange(*key, old, new)
+        for key, old in before.items()
+        if (new := now.get(key)) is not None and old.entries and old.entries == new.entries and old.text != new.text
+    )
+
+
+def _check_tolerance(tolerance: Any) -> None:
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance >= 0:
+        raise ConfigError(
+            f"assert_no_worse: tolerance is {tolerance!r}; it must be a number of at least 0, such as 0.02.",
+            key="tolerance",
+            value=tolerance,
+        )
+
+
+def _check_metric(metric: Any, *reports: Report) -> None:
+    if metric is None:
+        return
+    names = [dict.fromkeys(name for each in report.results for name in each.figures) for report in reports]
+    names = [each for each in names if each]  # where every case failed there are no figures, and that is told
+    common = tuple(name for name in names[0] if name in names[-1]) if names else (metric,)
+    if metric not in common:
+        raise ConfigError(
+            f"assert_no_worse: there is no figure {metric!r} in both reports; there are {', '.join(common)}."
+            f"{nearest(str(metric), common)}",
+            key="metric",
+            value=metric,
+            allowed=common,
+        )
+
+
+def _drop(figure: str, old: CaseResult, new: CaseResult) -> float:
+    """Return by how much a figure of a case got worse; 0 where it is not defined in both."""
+    was, is_now = old.figures.get(figure), new.figures.get(figure)
+    if was is None or is_now is None:
+        return 0.0
+    return is_now - was if figure in LESS_IS_BETTER else was - is_now
+
+
+def _worse(old: CaseResult, new: CaseResult) -> Worse:
+    lost = tuple(each for each in new.missed if each not in old.missed)
+    return Worse(old.setting, old, new, lost)
+
+
+def _fallen_means(
+    metric: str, ran: Sequence[tuple[CaseResult, CaseResult]], tolerance: float
+) -> tuple[dict[str, tuple[float, float]], list[Worse]]:
+    """Return the means that got worse, and the cases that made them so."""
+    means: dict[str, tuple[float, float]] = {}
+    cases: list[tuple[float, Worse]] = []
+    for setting in dict.fromkeys(old.setting for old, _ in ran):
+        pairs = [
+            (old, new)
+            for old, new in ran
+            if old.setting == setting and old.figures[metric] is not None and new.figures[metric] is not None
+        ]
+        if not pairs:
+            continue
+        was, is_now = (fmean(each.figures[metric] or 0.0 for each in side) for side in zip(*pairs, strict=True))
+        if (is_now - was if metric in LESS_IS_BETTER else was - is_now) > tolerance + _EXACT:
+            means[setting] = was, is_now
+            cases += [(drop, _worse(*pair)) for pair in pairs if (drop := _drop(metric, *pair)) > _EXACT]
+    return means, [each for _, each in sorted(cases, key=lambda case: -case[0])]
+
+
+def _label(result: CaseResult) -> tuple[int, str | None, str | None]:
+    return result.expected, result.owner, result.category
+
+
+def _changes(report: Report, baseline: Report) -> Iterator[str]:
+    """Yield what differs in what was run, in words."""
+    for name, before in baseline.settings.items():
+        now = report.settings.get(name)
+        if now is None or now == before:
+            continue
+        for key in sorted({*before, *now}):
+            if before.get(key) != now.get(key):
+                yield f"setting {name!r}: {key} was {_value(before.get(key))} and is {_value(now.get(key))}"
+    for what in ("cases", "stores"):
+        if what in baseline.data and baseline.data[what] != report.data.get(what):
+            yield f"the {what} are not those of the baseline"
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "not set"
+    name, at, source = value.rpartition("@") if isinstance(value, str) else ("", "", "")
+    return f"{visible(name)} (source {source})" if at else shortened(repr(value), 60)
+
+
+# -- in words -------------------------------------------------------------------------------------------------------
+
+
+def _told(result: GateResult) -> Iterator[str]:
+    if result.ok:
+        yield (
+            f"No case of {result.cases:,} is worse than in the baseline."
+            if result.metric is None
+            else (f"The mean {result.metric} is no worse than in the baseline, over {counted(result.cases, 'run')}.")
+        )
+    for setting, (before, now) in result.means.items():
+        allowed = f", by more than the tolerance {result.tolerance:g}" if result.tolerance else ""
+        yield f"Setting {setting!r}: the mean {result.metric} was {before:.3f} and is {now:.3f}{allowed}."
+    if result.worse:
+        many = counted(len(result.worse), "case is", "cases are")
+        yield f"{many} worse than in the baseline:"
+        for each in result.worse[:SHOWN]:
+            yield from _told_case(each, result.metric)
+        yield from _rest([(each.setting, each.now.case) for each in result.worse[SHOWN:]])
+    if result.missing:
+        many = counted(len(result.missing), "run", "runs")
+        yield f"{many} of the baseline {'is' if len(result.missing) == 1 else 'are'} missing: {_named(result.missing)}."
+    yield from _told_blocks(result.blocks)
+    yield from (f"Changed: {each}." for each in result.changed)
+    if result.relabelled:
+        yield f"Labelled anew: {_listed([repr(each) for each in result.relabelled])}."
+    if result.new:
+        yield f"New, and in no baseline yet: {_named(result.new)}."
+    if not result.ok:
+        yield "If this is meant, renew the baseline on purpose; in a case folder by `memwb update FOLDER`."
+
+
+def _told_case(each: Worse, metric: str | None) -> Iterator[str]:
+    yield f"- case {each.now.case!r}, setting {each.setting!r}"
+    if each.lost:
+        yield f"    lost:   {_listed([quoted(one) for one in each.lost], 5)}"
+    yield f"    before: {_outcome(each.before, metric)}"
+    yield f"    now:    {_outcome(each.now, metric)}"
+    for sentence in each.why[:5]:
+        yield f"    why:    {shortened(sentence, 300)}"
+
+
+def _outcome(result: CaseResult, metric: str | None) -> str:
+    if result.error is not None:
+        return f"failed: {shortened(result.error, 300)}"
+    parts = [shortened(result.outcome, 200)]
+    reached = result.figures.get("reached")
+    if result.expected and reached is not None:
+        parts.append(f"{reached * result.expected:.3g} of {result.expected} expected in the prompt")
+    if result.first is not None:
+        parts.append(f"the first at rank {result.first}")
+    if metric not in (None, "reached"):
+        value = result.figures.get(metric or "")
+        parts.append(f"{metric} {'-' if value is None else format(value, '.3f')}")
+    return "; ".join(parts)
+
+
+def _told_blocks(blocks: Sequence[BlockChange]) -> Iterator[str]:
+    if not blocks:
+        return
+    many = counted(len(blocks), "case gives", "cases give")
+    yield f"{many} the model the same entries in another text: a format, or an entry's text, has changed."
+    for each in blocks[:3]:
+        yield f"- case {each.case!r}, setting {each.setting!r}"
+        before, now = ((block.text or "").splitlines() for block in (each.before, each.now))
+        lines = [*islice(unified_diff(before, now, "before", "now", lineterm="", n=1), 2, None)]
+        yield from (f"    {cropped(visible(line), 160)}" for line in lines[:_LINES])
+        if len(lines) > _LINES:
+            yield f"    … {counted(len(lines) - _LINES, 'more line')}"
+    yield from _rest([(each.setting, each.case) for each in blocks[3:]])
+
+
+def _rest(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if pairs:
+        yield f"- and {len(pairs):,} more: {_named(pairs)}"
+
+
+def _named(pairs: Sequence[tuple[str, str]]) -> str:
+    return _listed([f"{case!r} under {setting!r}" for setting, case in pairs])
+
+
+def _listed(names: Sequence[str], most: int = _NAMED) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def with_reasons(result: GateResult, reasons: Mapping[tuple[str, str], tuple[str, ...]]) -> GateResult:
+    """Return the result with the sentences why entries did not arrive, by setting and case."""
+    worse = tuple(replace(each, why=reasons.get((each.setting, each.now.case), ())) for each in result.worse)
+    return replace(result, worse=worse)
+
+
+def _worse_dict(each: Worse) -> dict[str, Any]:
+    sides = {
+        name: {"outcome": side.outcome, "error": side.error, "first": side.first, "figures": side.figures}
+        for name, side in (("before", each.before), ("now", each.now))
+    }
+    return {"setting": each.setting, "case": each.now.case, "lost": list(each.lost), "why": list(each.why), **sides}
