@@ -14,13 +14,14 @@ from ._text import visible
 
 TAGS = frozenset(
     "div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary "
-    "input select option kbd label".split()
+    "input select option kbd label textarea".split()
 )
 _VOID = frozenset({"input"})
 _ATTRIBUTES = frozenset(
     "role tabindex title colspan aria-label aria-selected aria-sort aria-pressed aria-live aria-valuenow aria-valuemin "
-    "aria-valuemax aria-orientation aria-current aria-expanded aria-controls aria-disabled aria-hidden scope open "
-    "disabled selected type value placeholder style-width data-key data-link data-revision data-view".split()
+    "aria-valuemax aria-orientation aria-current aria-expanded aria-controls aria-disabled aria-hidden aria-invalid "
+    "scope open disabled selected type value placeholder style-width data-key data-link data-revision data-view "
+    "data-field data-take rows spellcheck".split()
 )
 
 
@@ -65,7 +66,8 @@ class Node:
         if self.classes:
             data["c"] = self.classes
         if self.attributes:
-            data["a"] = {key: visible(value) for key, value in self.attributes.items()}
+            shown = sendable if self.tag == "textarea" else visible  # what is written is sent back: as it is
+            data["a"] = {key: shown(value) for key, value in self.attributes.items()}
         if self.action is not None:
             data["m"] = {key: sendable(value) for key, value in self.action.items()}
         if self.children:

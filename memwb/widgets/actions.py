@@ -63,10 +63,6 @@ class PageActions:
             self._tab = message["to"]
             self._draw()
 
-    def _do_say(self, message: dict[str, Any]) -> None:
-        if str(message.get("value", "")).strip():
-            self.state.say(str(message["value"]))
-
     def _do_open(self, message: dict[str, Any]) -> None:
         self.state.switch(message["path"])
 

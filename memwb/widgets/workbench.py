@@ -13,6 +13,7 @@ from ..workbench.limit import TIME_LIMIT
 from ..workbench.state import Unset, WorkbenchState
 from . import panes
 from .actions import PageActions
+from .chat import Chat
 from .controls import Controls
 from .drawing import Drawing
 from .entries import EntriesTable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..bridge.strands import Recording
+    from ..workbench.conversation import Conversation
     from ..workbench.entries import EntriesState
     from ..workbench.export import Export
     from ..workbench.lint import Findings
@@ -66,7 +68,9 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
     ) -> None:
         self.state = WorkbenchState(source, messages, injection=injection, expected=expected, time_limit=time_limit)
         self._tab, self._why_open, self._closed = "block", False, False
-        self._top, self._talk, self._high, self._low = (TreeView(self._act) for _ in range(4))
+        self._top, self._high, self._low = (TreeView(self._act) for _ in range(3))
+        self._chat = Chat(self.state)
+        self._talk = self._chat.view
         self._controls = Controls(self.state)
         left = ipywidgets.VBox([self._talk, *self._controls.widgets])
         self._entries = EntriesTable(self.state, self._draw)
@@ -103,7 +107,8 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
 
         Args:
             **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),
-                messages. None brings back a setting's default, and all stores.
+                messages, state (a dict, what trigger predicates see of an agent). None brings back a setting's default,
+                all stores, and the source's own messages and state.
 
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
@@ -241,6 +246,11 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
         return hits_frame(self.state.hits)
 
     @property
+    def conversation(self) -> Conversation:
+        """The messages to be edited: ``await wb.conversation.add(text)``, ``edit``, ``delete``, ``paste``, ``undo``."""
+        return self.state.conversation
+
+    @property
     def entries(self) -> EntriesState:
         """The stored entries: ``wb.entries.frame`` as filtered, ``wb.entries.selected``."""
         return self.state.entries
@@ -264,7 +274,7 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
         state = self.state
         # First what the model gets: Jupyter's server sends one message at once, and those after it some 30 ms later.
         self._low.show(panes.lower(state, self._tab))
-        self._talk.show(panes.conversation(state))
+        self._chat.draw()
         self._high.show(panes.hits(state, self._hits.grid.sort))
         _mark(self._upper, "memwb-listed", state.preview is not None and bool(state.preview.hits))
         self._hits.draw()

@@ -262,16 +262,19 @@ def edited(old: Message, given: Any, role: str | None) -> Message:
     return {**rest, **message_of(given, role)}
 
 
-def blocks_of(fields: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+def blocks_of(fields: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     """Return the blocks that a person wrote into the fields of a message: ``("text", "hello")``, ``("json", "{...}")``.
 
-    A blank field is no block.
+    A blank field is no block; a block in place of a text stays as it is.
 
     Raises:
         ConfigError: A field holds no block; ``key`` is ``content[N]``, counting the fields from 0.
     """
     blocks = []
     for at, (kind, value) in enumerate(fields):
+        if isinstance(value, dict):
+            blocks.append(value)
+            continue
         if not value.strip():
             continue
         blocks.append({"text": value} if kind == "text" else _block(f"content[{at}]", value))

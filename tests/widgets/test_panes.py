@@ -86,7 +86,7 @@ async def test_before_the_first_refresh_the_panes_are_there_and_say_so():
     state = WorkbenchState(memories(), "Do I use a cane?")
 
     assert read(panes.top(state)) == "Not run yet: await the workbench in a cell, or change a setting."
-    assert read(panes.conversation(state)) == "Conversation\nuser\nDo I use a cane?"
+    assert read(panes.conversation(state)) == "Conversation [add][paste][undo]\nuser[edit]\nDo I use a cane?"
     assert read(panes.hits(state)) == "Hits find entry <a word of it, or its id>"
     for tab in panes.TABS:
         assert read(panes.lower(state, tab)) == "[Block][Model input][Entries]"
@@ -447,20 +447,32 @@ async def test_the_conversation_marks_the_users_last_message_and_where_the_block
     await state.set(call=1)
 
     assert read(panes.conversation(state)) == lines("""
-        Conversation 5 later messages not shown to the model
-        user
+        Conversation [add][paste][undo]
+        user[edit]
         What is jazz?
         ↳ the block lands here
-    """)
+        5 later messages not shown to the model
+        assistant[edit]
+        {0}
+        {1}
+        user[edit]
+        Do I like it?
+        assistant[edit]
+        toolUse: {{"name": "clock", "toolUseId": "t1", "input": {{}}}}
+        {{"name": "clock", "toolUseId": "t1", "input": {{}}}}
+        tool result[edit]
+        toolResult: {{"toolUseId": "t1", "status": "success", "content": [{{"text": "noon"}}]}}
+        {{"toolUseId": "t1", "status": "success", "content": [{{"text": "noon"}}]}}
+        assistant[edit]
+        Yes.
+    """).format(long[:119].rstrip() + "…", long.strip())
     state.put(call=2, trigger="everyTurn")
     await state.settled()
     pane = panes.conversation(state)
-    shown = read(pane)
-    assert shown.startswith(
-        "Conversation 3 later messages not shown to the model\nuser\nWhat is jazz?\nassistant\nJazz is"
-    )
-    assert shown.endswith("user\nDo I like it?\n↳ the block lands here")
-    assert [each.text() for each in walk(pane) if each.tag == "summary"] == [(long[:119]).rstrip() + "…"]
+    shown, _, later = read(pane).partition("↳ the block lands here\n")
+    assert shown.startswith("Conversation [add][paste][undo]\nuser[edit]\nWhat is jazz?\nassistant[edit]\nJazz is")
+    assert shown.endswith("user[edit]\nDo I like it?\n")
+    assert later.startswith("3 later messages not shown to the model\nassistant[edit]\ntoolUse: ")
 
 
 async def test_tool_calls_and_results_are_folded_to_a_line():
@@ -476,8 +488,8 @@ async def test_without_a_user_message_the_page_asks_what_the_user_would_say():
     state = await settled(memories(), [assistant("Hello")])
 
     assert read(panes.conversation(state)) == lines("""
-        Conversation
-        assistant
+        Conversation [add][paste][undo]
+        assistant[edit]
         Hello
         There is no user message yet.
         <What would the user say?> Enter adds it as the user's message.

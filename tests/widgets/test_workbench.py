@@ -39,9 +39,9 @@ def bench():
         workbench.close()
 
 
-async def act(workbench, **message):
+async def act(workbench, view=None, /, **message):
     """Send what an element of the page would send, and wait until it is done."""
-    workbench._top._received(None, message, [])
+    (view or workbench._top)._received(None, message, [])
     await workbench
 
 
@@ -383,9 +383,9 @@ async def test_what_a_cell_chooses_of_the_entries_shows_on_the_page(bench):
 async def test_the_user_can_be_given_words_and_blank_ones_are_none(bench):
     workbench = await bench(messages=[assistant("Hello")])
 
-    await act(workbench, do="say", value="  ")
+    await act(workbench, workbench._talk, do="say", value="  ")
     assert workbench.state.messages == [assistant("Hello")]
-    await act(workbench, do="say", value="Do I use a cane?")
+    await act(workbench, workbench._talk, do="say", value="Do I use a cane?")
     assert (workbench.state.messages[-1], workbench.trace.injected) == (user("Do I use a cane?"), True)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .conversation import conversation
+from .forms import form
 from .hits import hits
 from .lower import TABS, listed, lower
 from .mistakes import mistakes
 from .top import top
 
-__all__ = ["TABS", "conversation", "hits", "listed", "lower", "mistakes", "top"]
+__all__ = ["TABS", "conversation", "form", "hits", "listed", "lower", "mistakes", "top"]

@@ -3,7 +3,7 @@
 
 const TAGS = new Set(
   ("div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary " +
-    "input select option kbd label").split(" "),
+    "input select option kbd label textarea").split(" "),
 );
 
 function make(node) {
@@ -25,10 +25,17 @@ function patch(element, node) {
     if (name === "style-width") element.style.width = value;
     else if (name === "value") {
       // What a person is typing is never overwritten by an answer to an earlier keystroke.
-      if (element !== element.getRootNode().activeElement) element.value = value;
+      // What is written in a form stays until the kernel has another text for the field.
+      const written = element.localName === "textarea";
+      if (written ? element.memwbGiven !== value : element !== element.getRootNode().activeElement) element.value = value;
+      element.memwbGiven = value;
     } else if (name === "open") {
       if (!element.memwbOpened) element.open = element.memwbOpened = true; // once: then it is the reader's
-    } else if (name === "selected") element.selected = true;
+    } else if (name === "selected") {
+      if (!element.closest(".memwb-form")) element.selected = true; // in a form the choice is the writer's
+      else if (element.memwbGiven !== wanted.value) element.selected = true;
+      element.memwbGiven = wanted.value;
+    }
     else if (!name.startsWith("on") && element.getAttribute(name) !== value) element.setAttribute(name, value);
   }
   element.memwb = node.m;
@@ -63,7 +70,7 @@ function reusable(child, at, keyed) {
   return old && old.localName === child.t && old.dataset.key === key ? old : null;
 }
 
-const reachable = (root) => [...root.querySelectorAll("button:enabled, input:enabled, summary, [tabindex='0']")];
+const reachable = (root) => [...root.querySelectorAll("button:enabled, input:enabled, textarea, summary, [tabindex='0']")];
 
 // An element that moved within its parent has lost the focus. What took the place of one that is gone gets it, so that
 // who decides on one row after another by the keyboard stays among them.
@@ -75,6 +82,25 @@ function keepFocus(root, draw) {
   const left = reachable(root);
   const wanted = root.contains(focused) ? focused : left[Math.min(place, left.length - 1)];
   wanted?.focus({ preventScroll: true });
+}
+
+// An element that the kernel names takes the keyboard, once for each number, unless one works outside the workbench.
+function takeFocus(root, taken) {
+  const wanted = root.querySelector("[data-take]");
+  if (!wanted || wanted.dataset.take === taken) return taken;
+  const at = document.activeElement;
+  if (at === document.body || root.closest(".memwb-bench")?.contains(at)) {
+    for (let up = wanted.parentElement; up && up !== root; up = up.parentElement) if (up.localName === "details") up.open = true;
+    wanted.focus({ preventScroll: true });
+    requestAnimationFrame(() => scrollTo(wanted));
+  }
+  return wanted.dataset.take;
+}
+
+// What is written in the form around an element, by the names of its fields.
+function written(element) {
+  const fields = element.closest(".memwb-form")?.querySelectorAll("[data-field]") ?? [];
+  return Object.fromEntries([...fields].map((each) => [each.dataset.field, each.value]));
 }
 
 // What the pane is about (the chosen hit, the last message) is scrolled to when it is another one than before. Only the
@@ -156,11 +182,14 @@ function render({ model, el }) {
   el.append(root);
   const send = (message) => model.send(message);
   let seen;
+  let taken;
   const draw = () => {
     keepFocus(root, () => patchChildren(root, [model.get("tree")]));
+    taken = takeFocus(root, taken);
     seen = bringIntoView(root, seen);
   };
   draw();
+  taken = root.querySelector("[data-take]")?.dataset.take; // a page that opens later takes nothing
   const sized = new ResizeObserver(() => { // the first time when it is on the page
     listen(root);
     root.querySelectorAll("[data-view]").forEach(scrollTo);
@@ -172,7 +201,8 @@ function render({ model, el }) {
 
   root.addEventListener("click", (event) => {
     const target = owner(event, root);
-    if (target && !["INPUT", "SELECT"].includes(target.tagName)) send(target.memwb);
+    if (!target || ["INPUT", "SELECT"].includes(target.tagName) || target.ariaDisabled === "true") return;
+    send(target.memwb.form ? { ...target.memwb, values: written(target) } : target.memwb);
   });
   root.addEventListener("input", (event) => {
     const target = owner(event, root);
@@ -181,6 +211,12 @@ function render({ model, el }) {
   });
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && root.querySelector(".memwb-popover")) return send({ do: "why" });
+    const form = event.target.closest(".memwb-form");
+    const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+    if (form && !event.isComposing && (saves || event.key === "Escape")) {
+      event.preventDefault();
+      return form.querySelector(saves ? ".memwb-save" : ".memwb-cancel")?.click();
+    }
     const target = owner(event, root);
     if (!target) return;
     if (target.tagName === "SELECT") return; // its keys are the browser's
