@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from ._config import TestMemoryStoreConfig
+from ._exchange import Exchange
 from ._items import TestMemoryAddResult
 from ._salvage import Salvage, SalvageNote
 from .json_file import TestMemoryStore
-from .protocols import BulkItem, BulkWritable, Editable, Listable
+from .protocols import BulkItem, BulkWritable, Editable, Exchangeable, Listable
 from .session_search import SessionSearch
 
 __all__ = [
     "BulkItem",
     "BulkWritable",
     "Editable",
+    "Exchange",
+    "Exchangeable",
     "Listable",
     "Salvage",
     "SalvageNote",

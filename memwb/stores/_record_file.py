@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import warnings
@@ -17,6 +18,21 @@ _T = TypeVar("_T")
 
 Edit = Callable[[Contents], tuple[_T, Contents | None]]
 """Takes what a store holds; gives a result, and what the store is to hold from now on, or None: no change."""
+
+
+class Step(NamedTuple):
+    """A change that was written, so that it can be taken back.
+
+    Attributes:
+        before: What was held before.
+        after: What was held after it.
+        was_file: Whether there was a file before.
+    """
+
+    before: Contents
+    after: Contents
+    was_file: bool = True
+
 
 _SETTLED_NS = 2_000_000_000
 """A file that changed less than this before a look may change again without its times showing it."""
@@ -74,9 +90,35 @@ class RecordFile:
                 that nest too deep.
             OSError: It could not be read or written; the message names the file.
         """
+        return self.step(edit)[0]
+
+    def step(self, edit: Edit[_T]) -> tuple[_T, Step | None]:
+        """Do what :meth:`change` does; return the step as well, None where nothing changed."""
+        return self._alone(lambda target: self._changed(edit, target))
+
+    def step_back(self, step: Step) -> bool:
+        """Give the file the bytes that it had before a step; return False where it is not as the step left it."""
+
+        def back(target: _files.Target) -> bool:
+            found = _files.read(self._name)
+            if found is None or not step.after.is_file(found[0]):
+                return False
+            try:
+                if step.was_file:
+                    _files.replace(target, [step.before.file()], durable=self._durable, over=found[1])
+                else:
+                    os.unlink(target)
+            except _files.FileChangedError:
+                return False
+            self._seen = _Seen(None, Contents(), proven=False)
+            return True
+
+        return self._alone(back)
+
+    def _alone(self, action: Callable[[_files.Target], _T]) -> _T:
         try:
             target = _files.resolve(self._name)
-            return _files.exclusively(target, lambda: self._changed(edit, target))
+            return _files.exclusively(target, lambda: action(target))
         except OSError as error:
             raise self.described(error, "write", " (its lock could not be taken)") from error
 
@@ -94,17 +136,17 @@ class RecordFile:
         cause = error.strerror or str(error)
         return _files.described(error, f"{PREFIX}could not {verb} {self.path}{detail}: {cause}.", self.path)
 
-    def _changed(self, edit: Edit[_T], target: _files.Target) -> _T:
+    def _changed(self, edit: Edit[_T], target: _files.Target) -> tuple[_T, Step | None]:
         for _ in range(_TRIES):
             before = self._looked()
             result, after = edit(before.contents)
             if after is None:
-                return result
+                return result, None
             try:
                 self._write(before, after, target)
             except _files.FileChangedError:
                 continue
-            return result
+            return result, Step(before.contents, after, before.signature is not None)
         message = "another program, which takes no lock, keeps changing it"
         raise self.described(OSError(message), "write")
 
@@ -178,11 +220,25 @@ class RecordList:
 
     def change(self, edit: Edit[_T]) -> _T:
         """Change what is held while no other thread does; return the edit's result."""
+        return self.step(edit)[0]
+
+    def step(self, edit: Edit[_T]) -> tuple[_T, Step | None]:
+        """Do what :meth:`change` does; return the step as well, None where nothing changed."""
         with self._lock:
-            result, after = edit(self._contents)
-            if after is not None:
-                self._contents = after
-            return result
+            before = self._contents
+            result, after = edit(before)
+            if after is None:
+                return result, None
+            self._contents = after
+            return result, Step(before, after)
+
+    def step_back(self, step: Step) -> bool:
+        """Hold what was held before a step; return False where something else is held than the step left."""
+        with self._lock:
+            if self._contents is not step.after:
+                return False
+            self._contents = step.before
+            return True
 
     def damage(self) -> list[tuple[str, str, str]]:
         """Return an empty list: only a file can be damaged."""

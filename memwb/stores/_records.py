@@ -202,6 +202,13 @@ class Contents:
         """Return the bytes of a file with these records."""
         return self.table.parts(self.size)
 
+    def file(self) -> bytes:
+        """Return the bytes of the file that these contents were read from, or written to."""
+        if self.source is not None:
+            return self.source
+        whole = self.size == len(self.table.ends) > 0 and isinstance(self.table.text, bytes)
+        return bytes(self.table.text) if whole else b"".join(self.parts())  # as it was read, blanks at its end too
+
     def is_file(self, data: bytes) -> bool:
         """Whether a file with these bytes is the one that these contents were read from, or written to."""
         return data == self.source if self.source is not None else self.table.is_file(data, self.size)

@@ -19,6 +19,7 @@ from ..memory.types import RELEVANCE_SCORE, MemoryEntry, MemoryStore, Metadata, 
 from ..ranking import Index, Tokenizer, query_tokens, tokenize
 from ._config import TestMemoryStoreConfig, check_config, file_of
 from ._edits import Change, check_content, check_number, checked_id, found, place_of
+from ._exchange import Exchanging
 from ._finder import Finder
 from ._items import Sources, TestMemoryAddResult, draft, drafts, known, new_records
 from ._listing import folded_where, meant, ordered, sort_key
@@ -35,7 +36,7 @@ DEFAULT_MAX_SEARCH_RESULTS = 10
 """Entries that a search returns where neither the call nor the store says."""
 
 
-class TestMemoryStore(MemoryStore):
+class TestMemoryStore(Exchanging, MemoryStore):
     """A store without any service behind it: a JSON file of your own, or memory alone with ``persist=False``.
 
     The file is the one that the Strands Agents SDKs use: a UTF-8 JSON array of ``{id, content, createdAt, metadata?}``,

@@ -87,3 +87,26 @@ class BulkWritable(Protocol):
     async def add_many(self, items: Iterable[str | BulkItem | Record]) -> Sequence[Any]:
         """Store all the items or, when one of them is refused, none; return one result for each, in order."""
         ...
+
+
+@runtime_checkable
+class Exchangeable(Protocol):
+    """A store that makes several changes at once or not at all, and takes them back: what a workbench edits by."""
+
+    async def exchange(self, before: Sequence[Record], after: Sequence[Record], *, only_check: bool = False) -> Any:
+        """Put records in the place of others, and return what :meth:`take_back` needs to undo it.
+
+        A record of both lists, by its id, is changed, one of ``before`` alone removed, one of ``after`` alone added.
+
+        Raises:
+            ConflictError: A record of ``before`` is not as it was seen. Nothing is written.
+        """
+        ...
+
+    async def take_back(self, done: Any) -> None:
+        """Undo an exchange.
+
+        Raises:
+            ConflictError: One of the exchanged records was changed since then. Nothing is written.
+        """
+        ...

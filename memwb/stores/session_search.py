@@ -11,6 +11,7 @@ from ..errors import ConfigError
 from ..memory.settings import at_least_one, checked_options
 from ..memory.types import RELEVANCE_SCORE, MemoryEntry, SearchOptions, identified
 from ..ranking import Index, Tokenizer, tokenize
+from ._session_exchange import SessionExchange, exchange, fault, take_back
 
 if TYPE_CHECKING:
     from .. import sessions
@@ -131,6 +132,45 @@ class SessionSearch:
     async def get(self, id: str) -> Record | None:
         """Return the entry with this id as a record, or None where there is none in what is searched."""
         return await self._catalog.get(id)
+
+    @property
+    def fixed(self) -> str:
+        """Why entries cannot be exchanged here; "" where they can."""
+        return fault(self._catalog.store)
+
+    async def exchange(
+        self, before: Sequence[Record], after: Sequence[Record], *, only_check: bool = False
+    ) -> SessionExchange:
+        """Put entries in the place of others: each session in one write, and all of the sessions or none.
+
+        An entry of both lists gets the text and metadata of the second, and its message data follows; one of
+        ``before`` alone is removed, one of ``after`` alone is added: to the session that its metadata name as
+        ``session_id``. What others add to these sessions meanwhile stays.
+
+        Args:
+            before: Entries as they were seen, as records. If one is not so any more, nothing is written.
+            after: What there is to be of them.
+            only_check: Write nothing, only see whether it could be done now.
+
+        Returns:
+            What was done, for :meth:`take_back`.
+
+        Raises:
+            ConflictError: An entry of ``before`` is gone, or was changed; it says which, and how.
+            DuplicateEntryError: An id is taken. A ValueError.
+            ConfigError: An entry cannot be stored, or the store cannot change a session as a whole. A ValueError.
+        """
+        if self.fixed:
+            raise ConfigError(f"{PREFIX}entries cannot be exchanged here: {self.fixed}.", key="session_store")
+        return await exchange(self._catalog, before, after, only_check=only_check)
+
+    async def take_back(self, done: SessionExchange) -> None:
+        """Undo an exchange, with times and message data as they were; what others have written meanwhile stays.
+
+        Raises:
+            ConflictError: One of the exchanged entries was changed since then. Nothing is written.
+        """
+        await take_back(self._catalog, done)
 
     def with_tokenizer(self, tokenizer: Tokenizer) -> SessionSearch:
         """Return a view that searches the same entries by other tokens, for trying a tokenizer out."""
