@@ -9,6 +9,7 @@ import ipywidgets
 
 from ..memory.settings import PLACEMENTS, TRIGGERS
 from ..workbench.editor import NAMES
+from ..workbench.meanings import MEANINGS
 from ..workbench.refresh import PAUSE
 from . import panes
 from .completions import CALLBACKS
@@ -35,24 +36,27 @@ class Controls:
         self._drawing = 0  # the thread that is drawing: what it sets is no change of the user's
         self._open: str | None = None
         self._shown = dict.fromkeys(NAMES, -1)  # the version of each text that the editor shows
-        self._max_entries = ipywidgets.BoundedIntText(5, min=1, max=_MOST, description="max_entries")
-        self._trigger = ipywidgets.Dropdown(options=TRIGGERS, description="trigger")
-        self._placement = ipywidgets.Dropdown(
-            options=PLACEMENTS,
-            description="placement",
-            tooltip="Where the block lands: the Strands SDK prepends it up to 1.53 and appends it from 1.54 on",
+        self._explained = 0  # how often the settings in words were opened; 0 while they are closed
+        self._times_explained = 0
+        self._max_entries = ipywidgets.BoundedIntText(
+            5, min=1, max=_MOST, description="max_entries", tooltip=MEANINGS["max_entries"]
         )
-        self._buttons = {
-            name: ipywidgets.Button(description=f"edit {name}…", tooltip=f"The code of the {name} callback")
-            for name in NAMES
-        }
+        self._trigger = ipywidgets.Dropdown(options=TRIGGERS, description="trigger", tooltip=MEANINGS["trigger"])
+        self._placement = ipywidgets.Dropdown(
+            options=PLACEMENTS, description="placement", tooltip=MEANINGS["placement"]
+        )
+        self._buttons = {name: ipywidgets.Button(description=f"edit {name}…", tooltip=MEANINGS[name]) for name in NAMES}
+        self._explain = ipywidgets.Button(
+            description="explain…", tooltip="Each setting in words, the stores that are searched, and timings"
+        )
+        self._words = TreeView(self._act)
         self._ready: ReadyBar | None = None
         self._code: CodeEditor | None = None  # made with the bar, when first opened: most workbenches do without
         self._mistake = TreeView(self._act)
         self._editor = ipywidgets.VBox([self._mistake])
         edits = ipywidgets.HBox(list(self._buttons.values()))
-        row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, edits])
-        self.widgets = [self._editor, row]
+        row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, self._explain, edits])
+        self.widgets = [self._editor, self._words, row]
         self._name_classes(row, edits)
         self._listen()
         self.draw()
@@ -63,8 +67,9 @@ class Controls:
         self._max_entries.add_class("memwb-number")
         self._trigger.add_class("memwb-choice")
         self._placement.add_class("memwb-choice").add_class("memwb-place")
-        for button in self._buttons.values():
+        for button in (*self._buttons.values(), self._explain):
             button.add_class("memwb-open")
+        self._words.add_class("memwb-words-pane")
         self._mistake.add_class("memwb-mistake")
         self._editor.add_class("memwb-editor")
 
@@ -72,6 +77,7 @@ class Controls:
         self._max_entries.observe(lambda change: self._put(max_entries=change["new"]), "value")
         self._trigger.observe(self._trigger_chosen, "value")
         self._placement.observe(lambda change: self._put(placement=change["new"]), "value")
+        self._explain.on_click(lambda _: self._state.spawn(self._toggle_words))
         for name, button in self._buttons.items():
             button.on_click(lambda _, name=name: self._toggle(name))
 
@@ -87,6 +93,7 @@ class Controls:
                 self._placement.value = settings.placement
                 self._draw_trigger(settings.trigger)
             self._draw_editor()
+            self._draw_words()
         finally:
             self._drawing = 0
 
@@ -123,8 +130,26 @@ class Controls:
         if self._open is not None:
             code.switch(self._open)
 
+    def _draw_words(self) -> None:
+        shown = self._explained > 0
+        (self._words.add_class if shown else self._words.remove_class)("memwb-shown")
+        (self._explain.add_class if shown else self._explain.remove_class)("mod-active")
+        if shown:
+            self._words.show(panes.settings(self._state, self._explained))
+
+    async def _toggle_words(self) -> None:
+        """Open the settings in words in the place of the conversation or the editor, or close them."""
+        if self._explained:
+            self._explained = 0
+        else:
+            self._times_explained += 1
+            self._explained, self._open = self._times_explained, None
+        self.draw()
+        if not self._explained:
+            self._explain.focus()
+
     def _toggle(self, name: str) -> None:
-        self._open = None if self._open == name else name
+        self._open, self._explained = None if self._open == name else name, 0
         self._state.spawn(self._drawn)
 
     async def _drawn(self) -> None:
@@ -153,8 +178,12 @@ class Controls:
             if name is not None:
                 self._state.undo(name)
 
-        if message["do"] == "undo":
-            self._state.spawn(undo)
+        async def stores() -> None:
+            self._state.put(stores=message["names"])
+
+        actions = {"undo": undo, "close": self._toggle_words, "stores": stores}
+        if message["do"] in actions:
+            self._state.spawn(actions[message["do"]])
 
     def _typed(self, name: str, source: str) -> None:
         async def take() -> None:

@@ -258,6 +258,15 @@ def tried(bench: Locator) -> None:
     bench.get_by_text("Dry run: nothing was written.").wait_for()
 
 
+def broken_call(bench: Locator) -> None:
+    """Edit a message with a tool call, and leave a mistake in it."""
+    bench.get_by_role("button", name="Edit message").nth(-2).click()
+    bench.get_by_label("toolUse price_of").wait_for(state="attached")
+    bench.locator("details.memwb-field > summary").click()
+    bench.get_by_label("toolUse price_of").fill('{"toolUse": {"toolUseId": "t1", "name": "price_of",\n  "input": {}')
+    press("Save")(bench)
+
+
 STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "first": (f"Workbench({CASE})", None),
     "why": (f"Workbench({CASE})", press("Why")),
@@ -282,6 +291,12 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "hostile": ("Workbench(hostile, 'What of the <b> and the price?', injection={'max_entries': 20})", None),
     "shops": ("Workbench(shops, 'What is the price of it?')", tab("Entries")),
     "several": ("Workbench([profile, work], case.messages, expected=['Ask me about Rome.'])", None),
+    "talk": ("Workbench(profile, tool_loop[:-1], expected=case.expected)", None),
+    "message": (f"Workbench({CASE})", press("Edit message 1")),
+    "broken-call": ("Workbench(profile, tool_loop)", broken_call),
+    "new-message": (f"Workbench({CASE})", press("Add a message")),
+    "paste": (f"Workbench({CASE})", press("Paste a conversation")),
+    "words": ("Workbench([profile, work], case.messages)", press("explain…")),
     "input": (f"Workbench({CASE})", tab("Model input")),
     "entries": (f"Workbench({CASE})", tab("Entries")),
     "filtered": (f"Workbench({CASE})", filtered),

@@ -10,6 +10,7 @@ from memwb.callbacks import last_two_messages, source_of
 from memwb.widgets.controls import Controls
 from memwb.widgets.editor import CodeEditor
 from memwb.workbench import WorkbenchState
+from memwb.workbench.meanings import MEANINGS, placement_note
 from tests.widgets.wire import Wire
 from tests.workbench.fakes import ABOUT_ME, ListStore
 
@@ -22,8 +23,8 @@ class Bench:
         self.state = WorkbenchState(self.store, "Do I use a cane?", **given)
         self.controls = Controls(self.state)
         self.state.subscribe(self.controls.draw)
-        self.editor, row = self.controls.widgets
-        self.max_entries, self.trigger, self.placement, edits = row.children
+        self.editor, self.words, row = self.controls.widgets
+        self.max_entries, self.trigger, self.placement, self.explain, edits = row.children
         self.buttons = edits.children
 
     async def open(self, name):
@@ -359,3 +360,79 @@ async def test_hostile_entries_are_tried_by_one_click():
     probe.click()
     await bench.state.settled()
     assert "of 12 hostile entries got out of their place." in str(said(bench))
+
+
+def words(tree):
+    """The texts of a tree as a page gets it."""
+    if isinstance(tree, str):
+        return tree
+    return " ".join(words(child) for child in tree.get("k", ()))
+
+
+def buttons(tree):
+    """The messages that the buttons of a tree send, by their names."""
+    found = {}
+    for child in tree.get("k", ()):
+        if isinstance(child, dict):
+            if child["t"] == "button":
+                found[child["a"].get("aria-label")] = child.get("m")
+            found |= buttons(child)
+    return found
+
+
+async def test_each_setting_is_explained_in_words_and_stays_true_while_it_changes():
+    bench = await opened()
+    assert "memwb-shown" not in bench.words._dom_classes
+    bench.explain.click()
+    await bench.state.settled()
+    assert "memwb-shown" in bench.words._dom_classes
+    shown = words(bench.words.tree)
+    for name in ("max_entries", "trigger", "query", "format", "placement", "stores", "messages", "call", "state"):
+        assert f"{name}   " in shown, name
+        assert MEANINGS[name] in shown
+    assert "store profile" in shown
+    await bench.state.set(query=last_two_messages, max_entries=3)
+    shown = words(bench.words.tree)
+    assert "last_two_messages" in shown
+    await bench.open("query")
+    assert "memwb-shown" not in bench.words._dom_classes
+    assert "memwb-shown" in bench.editor._dom_classes
+
+
+async def test_stores_are_chosen_and_ordered_in_the_words():
+    state = WorkbenchState([ListStore("a cane", name="one"), ListStore("a cane, too", name="two")], "a cane")
+    controls = Controls(state)
+    state.subscribe(controls.draw)
+    view = controls.widgets[1]
+
+    async def press(name):
+        controls._act(buttons(view.tree)[name])
+        await state.settled()
+
+    controls.widgets[2].children[3].click()
+    await state.settled()
+    await press("Search two earlier")
+    assert state.store_names == ("two", "one")
+    await press("Search two")
+    assert state.store_names == ("one",)
+    assert buttons(view.tree)["Search one"] is None
+    await press("Search two")
+    assert state.store_names == ("one", "two")
+    await press("Close the settings in words")
+    assert "memwb-shown" not in view._dom_classes
+
+
+@pytest.mark.parametrize(("release", "placement", "told"), [((1, 62), "append", True), ((1, 48), "prepend", False)])
+async def test_a_placement_that_the_installed_sdk_does_not_have_is_noted(monkeypatch, release, placement, told):
+    from memwb.bridge import strands
+
+    monkeypatch.setattr(strands, "installed", lambda: release)
+    monkeypatch.setattr(strands, "placement", lambda: placement)
+    bench = await opened()
+    expected = (
+        "The installed strands-agents 1.62 appends the block: an agent here gets it there, whatever is set. The "
+        "preview prepends it."
+    )
+    assert placement_note(bench.state) == (expected if told else "")
+    await bench.state.set(injection=False)
+    assert placement_note(bench.state) == ""

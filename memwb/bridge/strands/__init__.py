@@ -6,7 +6,7 @@ Reading goes by attributes and imports no SDK. What becomes part of an agent imp
 from .listing import listing
 from .models import Asked, StrandsModel, model, scripted
 from .plugin import StrandsPlugin, plugin
-from .reading import Reading, is_strands, placement, read
+from .reading import Reading, installed, is_strands, placement, read
 from .recording import RecordedCall, Recording, attach, difference
 from .scores import MEANINGS, Measure, measure
 from .sent import sent
@@ -23,6 +23,7 @@ __all__ = [
     "StrandsPlugin",
     "attach",
     "difference",
+    "installed",
     "is_strands",
     "listing",
     "measure",

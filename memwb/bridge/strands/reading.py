@@ -89,13 +89,13 @@ def read(source: Any) -> Reading:
 
 def placement() -> Placement:
     """Return where the installed SDK puts the block; ``"prepend"``, the documented place, where none is installed."""
-    release = _release()
+    release = installed()
     if release is None:
         return _probed()
     return "append" if release >= APPENDS_SINCE else "prepend"
 
 
-def _release() -> tuple[int, int] | None:
+def installed() -> tuple[int, int] | None:
     """Return the installed release; None without one, and for a checkout without a release's number."""
     from importlib.metadata import PackageNotFoundError, version
 
@@ -201,7 +201,7 @@ def _reading(stores: Sequence[Any], injection: Any, label: str, messages: list[M
 
 def _set_apart(setting: Any) -> list[str]:
     """Tell of the one way in which some releases write the block that memwb does not."""
-    release = _release()
+    release = installed()
     if setting is False or release is None or not SETS_APART[0] <= release <= SETS_APART[1]:
         return []
     name = ".".join(map(str, release))

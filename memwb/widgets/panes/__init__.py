@@ -7,6 +7,7 @@ from .forms import form
 from .hits import hits
 from .lower import TABS, listed, lower
 from .mistakes import mistakes
+from .settings import settings
 from .top import top
 
-__all__ = ["TABS", "conversation", "form", "hits", "listed", "lower", "mistakes", "top"]
+__all__ = ["TABS", "conversation", "form", "hits", "listed", "lower", "mistakes", "settings", "top"]

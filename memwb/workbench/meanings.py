@@ -1,0 +1,52 @@
+"""What each setting means, in a line; where the installed SDK does otherwise; and how long everything took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..memory import InjectionTrace
+    from .state import WorkbenchState
+
+MEANINGS = {
+    "max_entries": "How many entries reach the prompt, from all stores together. Each store is asked for so many; what "
+    "they find is joined in the stores' order and cut, so that an early store can take every place.",
+    "trigger": "When memory is looked up: userTurn only where the user has just spoken, everyTurn before every model "
+    "call, also after a tool's result; or a predicate of your own (edit trigger).",
+    "query": "What is searched. By default the text of the user's latest message, as it is, question words included.",
+    "format": "How the entries become text. By default one escaped <entry> a line inside <memory>.",
+    "placement": "Where the block lands in the user's latest message: prepend puts it before the text, as the Strands "
+    "SDK does up to 1.53, append after it, as it does from 1.54 on. An agent of the SDK pays no heed to this setting.",
+    "stores": "Which stores are searched, and in which order: earlier ones keep their entries when the cut comes.",
+    "messages": "The conversation. A list of texts takes turns and ends with the user's: the last one is what the user "
+    "says, the one before it the assistant's.",
+    "call": "Which model call is shown: what the model had been told until then. Later messages are not shown to it.",
+    "state": "What a trigger predicate finds under context.state; a copy of the agent's, which previews leave alone.",
+    "token_counter": "How the tokens of the block are counted: by default an estimate, four characters a token.",
+}
+"""One explanation for each setting of ``wb.set(...)``."""
+
+
+def placement_note(state: WorkbenchState) -> str:
+    """Say where the installed SDK differs from the placement that is shown; "" where it does not, or none is there."""
+    from ..bridge import strands
+
+    settings, release = state.settings, strands.installed()
+    if settings is None or release is None or strands.placement() == settings.placement:
+        return ""
+    return (
+        f"The installed strands-agents {release[0]}.{release[1]} {strands.placement()}s the block: an agent here gets "
+        f"it there, whatever is set. The preview {settings.placement}s it."
+    )
+
+
+def timings(trace: InjectionTrace) -> list[tuple[str, float]]:
+    """Return what took how many seconds: the stages in their order, after the search its stores."""
+    rows: list[tuple[str, float]] = []
+    for stage in trace.stages:
+        if stage.status == "not reached":
+            continue
+        rows.append((stage.name, stage.seconds))
+        if stage.name == "search":
+            rows += [(f"store {answer.store.name}", answer.seconds) for answer in trace.answers]
+    return [*rows, ("all", trace.seconds)]
