@@ -29,7 +29,8 @@ UI = {"ipywidgets", "anywidget", "traitlets", "IPython"}
 ANYWHERE = {"orjson"}
 # A method that returns its object as a DataFrame, such as `trace.to_frame()`, asks `frames` for it when it is called.
 ON_REQUEST = {"frames"}
-INSIDE_FUNCTIONS = {"pandas", "matplotlib", "filelock", "tqdm"}  # heavy, or not always installed
+# Heavy, or not always installed; numpy comes with pandas.
+INSIDE_FUNCTIONS = {"pandas", "numpy", "matplotlib", "filelock", "tqdm"}
 TEST_RUNNER = "pytest"
 SDK = "strands"
 SDK_HOME = "bridge/strands/"

@@ -4,20 +4,35 @@
 in :mod:`memwb.evaluation.metrics`.
 """
 
+from ._masks import WordMask
 from ._score import CaseResult
 from .arms import Arm, at_random, everything
-from .cases import Case, checked_cases
+from .bootstrap import Interval
+from .cases import Case, checked_cases, load_cases, save_cases
+from .compare import Comparison
+from .gate import GateResult
 from .report import Report, Summary
 from .run import evaluate
+from .settings_file import load_settings
+from .sweep import grid, named
 
 __all__ = [
     "Arm",
     "Case",
     "CaseResult",
+    "Comparison",
+    "GateResult",
+    "Interval",
     "Report",
     "Summary",
+    "WordMask",
     "at_random",
     "checked_cases",
     "evaluate",
     "everything",
+    "grid",
+    "load_cases",
+    "load_settings",
+    "named",
+    "save_cases",
 ]

@@ -18,9 +18,9 @@ from ..errors import ConfigError
 from ..memory import MemoryEntry, MemoryInjectionConfig, SearchOptions
 from ..memory.settings import at_least_one
 from ..memory.types import identified
-from ..stores import Listable
+from ..stores import Listable, TestMemoryStore
 
-__all__ = ["ALL", "Arm", "Wrap", "at_random", "everything"]
+__all__ = ["ALL", "Arm", "Wrap", "at_random", "everything", "tokenized"]
 
 Wrap = Callable[[Any], Any]
 """Takes a store and returns the store that is asked in its place."""
@@ -82,6 +82,11 @@ def at_random(seed: int = 0, draws: int = 10, injection: MemoryInjectionConfig |
     return Arm(injection or {}, [partial(_Shuffled, seed=seed, draw=draw) for draw in range(draws)])
 
 
+def tokenized(store: Any, tokenizer: Callable[[str], Any]) -> Any:
+    """Return a store that holds another one's entries and searches them with this tokenizer."""
+    return _Tokenized(store, tokenizer)
+
+
 def _as_it_is(store: Any) -> Any:
     return store
 
@@ -136,3 +141,35 @@ class _Shuffled(_Everything):
 
     def _drawn(self, place: int, query: str) -> bytes:
         return blake2b(f"{self._lot}{place}/{query}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+class _Tokenized(_Everything):
+    """A store of words with another tokenizer: a copy in memory answers for it."""
+
+    def __init__(self, store: Any, tokenizer: Callable[[str], Any]) -> None:
+        super().__init__(store)
+        self.tokenizer = tokenizer
+        self._copy: TestMemoryStore | None = None
+
+    async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
+        return await (await self._made()).search(query, options)
+
+    async def best_match(self, query: str, **meant: Any) -> tuple[int, MemoryEntry] | None:
+        return await (await self._made()).best_match(query, **meant)
+
+    async def count_matches(self, query: str) -> int:
+        return await (await self._made()).count_matches(query)
+
+    async def count(self, where: str = "") -> int:
+        return await self._store.count(where)
+
+    async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> list[Record]:
+        return await self._store.page(offset, limit, sort, where)
+
+    async def get(self, id: str) -> Record | None:
+        return await self._store.get(id)
+
+    async def _made(self) -> TestMemoryStore:
+        if self._copy is None:
+            self._copy = TestMemoryStore.from_records(await self._all(), name=self.name, tokenizer=self.tokenizer)
+        return self._copy

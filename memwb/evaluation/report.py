@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import ConfigError, nearest
 from . import record
 from ._score import CaseResult
+from .bootstrap import LEVEL, RESAMPLES, Interval, interval
+from .compare import Comparison, compared, values_of
 from .summary import Summary, figure_names, summary_of
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class Report:
         data: Hashes of the ``cases`` and of the entries in the ``stores``.
         versions: Of ``memwb`` and ``python``.
         tokens_by: How tokens were counted.
+        level: The level of the bootstrap intervals.
+        resamples: How many resamples they are made of.
     """
 
     source: str
@@ -46,6 +50,8 @@ class Report:
     data: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict, compare=False)
     tokens_by: str = ""
+    level: ClassVar[float] = LEVEL
+    resamples: ClassVar[int] = RESAMPLES
 
     @classmethod
     def from_jsonl(cls, path: str | os.PathLike[str]) -> Report:
@@ -105,6 +111,10 @@ class Report:
             found[result.setting].append(result)
         return {name: tuple(results) for name, results in found.items()}
 
+    @cached_property
+    def _intervals(self) -> dict[tuple[str, str], Interval | None]:
+        return {}
+
     @property
     def seconds(self) -> dict[str, float | None]:
         """Setting -> mean seconds that an injection took; None where the report was read from a file without times.
@@ -135,6 +145,94 @@ class Report:
         """
         self._check(setting)
         return self._by_setting[setting]
+
+    def interval(self, setting: str, metric: str = "reached") -> Interval | None:
+        """Return the mean of a setting's cases that need memory, with its bootstrap interval; None without such a case.
+
+        Args:
+            setting: The setting's name.
+            metric: A figure of :class:`CaseResult`, such as ``reached``, ``recall@5``, ``rr`` or ``tokens``.
+
+        Raises:
+            ConfigError: There is no such setting or metric.
+        """
+        key = setting, self._metric(metric)
+        if key not in self._intervals:
+            self._intervals[key] = interval(
+                values_of(self.of(setting), key[1]), level=self.level, resamples=self.resamples
+            )
+        return self._intervals[key]
+
+    def compare(self, first: str, second: str, metric: str = "reached") -> Comparison:
+        """Compare two settings case by case: the mean difference, and which cases the first wins and loses.
+
+        Raises:
+            ConfigError: There is no such setting or metric.
+        """
+        for name in (first, second):
+            self._check(name)
+        return compared(self._metric(metric), first, second, self._by_setting)
+
+    def leaderboard(self, metric: str = "reached") -> pandas.DataFrame:
+        """Return one row a setting, the best first: mean, interval, wins and losses against the first setting, tokens.
+
+        ``p`` is that of a sign test, ``on_front`` tells whether :meth:`pareto` names it.
+        """
+        from .front import leaderboard
+
+        return leaderboard(self, self._metric(metric))
+
+    def by_category(self, metric: str = "reached") -> pandas.DataFrame:
+        """Return one row a category: its cases that need memory, and the mean of each setting."""
+        from .front import by_category
+
+        return by_category(self, self._metric(metric))
+
+    def pareto(self, metric: str = "reached") -> tuple[str, ...]:
+        """Return the settings, cheapest first, that no other beats by as much for fewer tokens or more for as many."""
+        from .front import pareto
+
+        return pareto(self, self._metric(metric))
+
+    def plot(self, metric: str = "reached", ax: Any = None) -> Any:
+        """Draw quality against tokens, with intervals and the front, and return matplotlib's Axes.
+
+        :meth:`in_words` says the same, for those who do not see it.
+        """
+        from .plots import plot
+
+        return plot(self, self._metric(metric), ax)
+
+    def in_words(self, metric: str = "reached") -> str:
+        """Say what :meth:`plot` shows: each setting's figures, who is on the front, and who is beaten by whom."""
+        from .front import in_words
+
+        return in_words(self, self._metric(metric))
+
+    def assert_no_worse(
+        self, baseline: Report | str | os.PathLike[str], metric: str | None = None, tolerance: float = 0.0
+    ) -> None:
+        """Raise when this report is worse than an earlier one, naming the cases with what arrived then and now.
+
+        Without a metric no case may get less: one that ran must not fail, and of its expected entries that reached the
+        prompt none may be missing. With a metric the figure's mean of each setting counts, over the cases that ran in
+        both. A case or setting of the baseline that was not run is always a fault; new ones are named, and are none.
+
+        Args:
+            baseline: A report, the path of its JSONL file, or a case folder with a baseline.
+            metric: A figure of a case, such as ``"recall@5"`` or ``"reached"``; of ``"tokens"``, ``"entries"`` and
+                ``"stop_words"`` less is better.
+            tolerance: By how much it may be worse, in the figure's own unit; without a metric, by which share of its
+                expected entries a case may.
+
+        Raises:
+            GateError: It is worse. An AssertionError; its ``result`` holds what was compared.
+            ConfigError: There is no such figure in both, or a value cannot be taken.
+            DamagedFileError: The baseline's file is no report.
+        """
+        from .gate import baseline_of, compare
+
+        compare(self, baseline_of(baseline), metric, tolerance).raise_if_worse()
 
     def to_frame(self) -> pandas.DataFrame:
         """Return one row for each setting and case: what it is, how it went, and its figures (NaN: not defined)."""
@@ -177,6 +275,22 @@ class Report:
         from .table import as_html
 
         return as_html(self)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the figures that can be compared."""
+        return tuple(figure_names(self.k))
+
+    def _metric(self, name: str) -> str:
+        name = "rr" if name == "mrr" else name
+        if name not in self.metrics:
+            raise ConfigError(
+                f"The report has no metric {name!r}; it has {', '.join(self.metrics)}.{nearest(name, self.metrics)}",
+                key="metric",
+                value=name,
+                allowed=self.metrics,
+            )
+        return name
 
     def _check(self, setting: str) -> None:
         if setting not in self.draws:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from memwb import datasets
-from memwb.errors import ConfigError
-from memwb.evaluation import Case, checked_cases
+from memwb.errors import ConfigError, DamagedFileError
+from memwb.evaluation import Case, checked_cases, load_cases, save_cases
 
 HELLO = [{"role": "user", "content": [{"text": "Hello"}]}]
 
@@ -53,3 +55,58 @@ def test_cases_of_the_wrong_form_are_refused(cases: Any, key: str, message: str)
         checked_cases(cases)
 
     assert caught.value.key == key
+
+
+class TestFiles:
+    def test_give_back_what_was_saved(self, tmp_path: Path) -> None:
+        data = datasets.load("ikat-demo", owner="2024-test/11")
+        file = save_cases(tmp_path / "cases.jsonl", data)
+
+        assert load_cases(file) == data.cases
+        assert save_cases(tmp_path / "again.jsonl", load_cases(file)).read_bytes() == file.read_bytes()
+
+    def test_may_hold_messages_as_texts(self, tmp_path: Path) -> None:
+        file = tmp_path / "cases.jsonl"
+        file.write_text('{"id": "c", "messages": ["Hi", "Hello", "Tea?"]}\n\n{"id": "d", "messages": "Hello"}\n')
+        roles = [message["role"] for message in load_cases(file)[0].messages]
+
+        assert roles == ["user", "assistant", "user"]
+        assert load_cases(file)[1] == Case("d", HELLO)
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ('{"id": "d"', "line 2: not JSON"),
+            ('{"id": "d"}', "line 2: Case 'd': messages is missing"),
+            ('{"id": "d", "messages": ["x"], "expected": "a"}', "line 2: Case 'd': expected is 'a'"),
+            ('{"id": "c", "messages": ["x"]}', "line 2: Case 'c': its id stands on an earlier line already"),
+            ("[]", r"line 2: cases\[1\] is \[\]; it must be a Case"),
+        ],
+    )
+    def test_are_refused_by_line_case_and_field(self, tmp_path: Path, line: str, message: str) -> None:
+        file = tmp_path / "cases.jsonl"
+        file.write_text('{"id": "c", "messages": ["x"]}\n' + line + "\n")
+        with pytest.raises(DamagedFileError, match=message):
+            load_cases(file)
+
+    def test_without_a_case_are_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "cases.jsonl").write_text("\n")
+        with pytest.raises(ConfigError, match="There are no cases"):
+            load_cases(tmp_path / "cases.jsonl")
+
+    def test_hold_nothing_that_json_cannot(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="Case 'c' cannot be written as JSON"):
+            save_cases(tmp_path / "cases.jsonl", [Case("c", HELLO, metadata={"at": object()})])
+
+
+class TestFrames:
+    def test_have_a_row_for_each_case(self) -> None:
+        rows = [{"id": "c", "messages": "Hello", "expected": ["a"], "owner": "ann"}, {"id": "d", "messages": HELLO}]
+        rows[1]["expected"] = []
+
+        assert checked_cases(pd.DataFrame(rows)) == (Case("c", HELLO, ("a",), "ann"), Case("d", HELLO))
+
+    def test_without_a_label_are_refused(self) -> None:
+        frame = pd.DataFrame([{"id": "c", "messages": "x", "expected": ["a"]}, {"id": "d", "messages": "x"}])
+        with pytest.raises(ConfigError, match="Case 'd': expected is nan; it must be a list of ids"):
+            checked_cases(frame)

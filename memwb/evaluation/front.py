@@ -1,0 +1,131 @@
+"""Quality against tokens: which settings no other one beats at both, as names, as a table and in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._text import counted, quoted
+from .bootstrap import Interval
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .report import Report
+
+__all__ = ["MEANINGS", "by_category", "in_words", "leaderboard", "pareto"]
+
+MEANINGS = {
+    "recall": "mean share of the expected entries that are among the first {k} of the ranking",
+    "precision": "mean share of the first {k} places of the ranking that hold an expected entry",
+    "hit": "share of the cases with an expected entry among the first {k} of the ranking",
+    "ndcg": "mean nDCG of the first {k} places of the ranking",
+    "rr": "mean reciprocal rank of the first expected entry",
+    "reached": "mean share of the expected entries that reached the prompt",
+    "reached_precision": "mean share of the prompt's entries that were expected",
+    "reached_hit": "share of the cases with an expected entry in the prompt",
+    "reached_rr": "mean reciprocal place of the first expected entry in the prompt",
+    "reached_ndcg": "mean nDCG of the prompt's entries",
+    "entries": "mean number of entries in the prompt",
+    "tokens": "mean size of the block",
+    "stop_words": "mean number of entries that matched on stop words alone",
+}
+"""What each figure's mean is, in words."""
+
+
+def pareto(report: Report, metric: str) -> tuple[str, ...]:
+    """Return the settings than which no other has as much for fewer tokens or more for as many; the cheapest first."""
+    at = _points(report, metric)
+    front = [
+        name
+        for name, (tokens, quality) in at.items()
+        if not any(
+            other_tokens <= tokens and other >= quality and (other_tokens, other) != (tokens, quality)
+            for other_tokens, other in at.values()
+        )
+    ]
+    return tuple(sorted(front, key=lambda name: at[name][0]))
+
+
+def _points(report: Report, metric: str) -> dict[str, tuple[float, float]]:
+    points = {}
+    for name in report:
+        found, tokens = report.interval(name, metric), report[name].tokens
+        if found is not None and tokens is not None:
+            points[name] = tokens, found.mean
+    return points
+
+
+def leaderboard(report: Report, metric: str) -> pandas.DataFrame:
+    """Return one row a setting, the best first; wins, losses and ties are those against the report's first setting."""
+    import pandas as pd
+
+    baseline = next(iter(report))
+    front = pareto(report, metric)
+    counts = ("wins", "losses", "ties")  # none for a mean of several draws, see Comparison
+    rows = {}
+    for name in report:
+        found, mean = report.interval(name, metric), report[name]
+        paired = None if name == baseline else report.compare(name, baseline, metric)
+        rows[name] = {
+            metric: found.mean if found else None,
+            "low": found.low if found else None,
+            "high": found.high if found else None,
+            **(
+                dict.fromkeys(counts)
+                if paired is None or mean.draws > 1
+                else {n: len(getattr(paired, n)) for n in counts}
+            ),
+            "p": paired.p_value if paired else None,
+            "tokens": mean.tokens,
+            "idle_tokens": mean.idle_tokens,
+            "failed": mean.failed,
+            "on_front": name in front,
+        }
+    frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("setting")
+    real = (metric, "low", "high", "p", "tokens", "idle_tokens")
+    frame = frame.astype({**dict.fromkeys(counts, "Int64"), **dict.fromkeys(real, "float64")})
+    return frame.sort_values(metric, ascending=False, kind="stable", na_position="last")
+
+
+def by_category(report: Report, metric: str) -> pandas.DataFrame:
+    """Return one row a category with its cases that need memory, and each setting's mean over those that ran."""
+    import pandas as pd
+
+    frame = report.to_frame()
+    frame = frame[frame["expected"] > 0].assign(category=lambda rows: rows["category"].fillna(""))
+    order = frame["category"].drop_duplicates()
+    means = frame.pivot_table(index="category", columns="setting", values=metric, aggfunc="mean", dropna=False)
+    counts = frame.groupby("category")["case"].nunique()
+    return pd.concat([counts.rename("cases"), means.reindex(columns=list(report))], axis=1).loc[list(order)]
+
+
+def in_words(report: Report, metric: str) -> str:
+    """Say what a plot of quality against tokens shows: a line for each setting, then the front."""
+    front = pareto(report, metric)
+    at = _points(report, metric)
+    lines = [
+        f"{metric}, the {_meaning(metric)}, against tokens; over {counted(_cases(report), 'case')} that need memory, "
+        f"with {report.level:.0%} intervals of {report.resamples:,} resamples:"
+    ]
+    for name, (tokens, _) in sorted(at.items(), key=lambda item: item[1]):
+        lines.append(f"- {quoted(name, 80)}: {_spoken(report.interval(name, metric))} for {tokens:,.0f} tokens")
+    names = ", ".join(quoted(name, 80) for name in front)
+    lines.append(f"No other setting has more for as few tokens than {names or 'none'}.")
+    for name, point in at.items():
+        if name not in front:
+            better = next(other for other in front if at[other][0] <= point[0] and at[other][1] >= point[1])
+            lines.append(f"{quoted(better, 80)} has at least as much as {quoted(name, 80)} for as few tokens.")
+    return "\n".join(lines)
+
+
+def _cases(report: Report) -> int:
+    return max((report[name].needing for name in report), default=0)
+
+
+def _meaning(metric: str) -> str:
+    name, _, k = metric.partition("@")
+    return MEANINGS.get(name, name).format(k=k)
+
+
+def _spoken(found: Interval | None) -> str:
+    return "-" if found is None else f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
