@@ -22,6 +22,7 @@ TIERS = [
     {"workbench"},
     {"widgets"},
     {"cli"},
+    {"__main__"},  # `python -m memwb` is the command
 ]
 FACE = "__init__"  # memwb/__init__.py: loads any part, when a name is used
 
@@ -30,7 +31,7 @@ ANYWHERE = {"orjson"}
 # A method that returns its object as a DataFrame, such as `trace.to_frame()`, asks `frames` for it when it is called.
 ON_REQUEST = {"frames"}
 # Heavy, or not always installed; numpy comes with pandas.
-INSIDE_FUNCTIONS = {"pandas", "numpy", "matplotlib", "filelock", "tqdm"}
+INSIDE_FUNCTIONS = {"pandas", "numpy", "matplotlib", "filelock", "tqdm", "nbclient", "nbformat"}
 TEST_RUNNER = "pytest"
 SDK = "strands"
 SDK_HOME = "bridge/strands/"
@@ -68,7 +69,7 @@ def part_of(names: list[str]) -> str:
 
 
 def tier(part: str) -> int:
-    if part.startswith("_"):
+    if part.startswith("_") and part != "__main__":
         return 0
     return next(height for height, parts in enumerate(TIERS) if part in parts)
 

@@ -10,6 +10,7 @@ from .arms import Arm, at_random, everything
 from .bootstrap import Interval
 from .cases import Case, checked_cases, load_cases, save_cases
 from .compare import Comparison
+from .folder import CaseFolder, load_folder, save_folder
 from .gate import GateResult
 from .report import Report, Summary
 from .run import evaluate
@@ -19,6 +20,7 @@ from .sweep import grid, named
 __all__ = [
     "Arm",
     "Case",
+    "CaseFolder",
     "CaseResult",
     "Comparison",
     "GateResult",
@@ -32,7 +34,9 @@ __all__ = [
     "everything",
     "grid",
     "load_cases",
+    "load_folder",
     "load_settings",
     "named",
     "save_cases",
+    "save_folder",
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._determinism import Frozen, FrozenClock, SequentialIds, frozen
 from ._faulty import FaultyStore
+from ._gate import check_folder
 from ._models import FaultyModel, ModelCall, ScriptedModel
 from ._replay import ReplayAgent, ReplayStep
 
@@ -30,6 +31,7 @@ __all__ = [
     "ScriptedModel",
     "SequentialIds",
     "SessionStoreContract",
+    "check_folder",
     "frozen",
     "sanitize_file",
 ]
