@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import html
+import json
 import sys
 import types
+from math import log2
 from typing import Any
 
 import pytest
@@ -335,3 +338,143 @@ async def test_an_interrupt_in_a_callback_passes_through() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         await evaluate([TEA], {"one": {"query": query}}, store("tea"))
+
+
+class TestTies:
+    """Where scores are equal on both sides of the cut, the order of the entries decides, and the report says so."""
+
+    NOTES = store("red tea", "green tea", "black tea", "the tea that I like")
+    CASE = Case("tea", said("tea"), ("notes-1",))  # all four score alike, the most recent first
+
+    @pytest.mark.parametrize(
+        ("limit", "expected", "tied"),
+        [
+            (3, ("notes-1",), ("notes-1",)),  # just below the cut
+            (1, ("notes-1",), ("notes-1",)),  # far below it
+            (3, ("notes-2",), ("notes-2",)),  # just above it
+            (2, ("notes-4", "notes-1"), ("notes-4", "notes-1")),
+            (4, ("notes-1",), ()),  # nothing is cut
+            (9, ("notes-1",), ()),
+        ],
+    )
+    async def test_across_the_cut_are_named(self, limit: int, expected: tuple[str, ...], tied: tuple[str, ...]) -> None:
+        report = await evaluate([Case("tea", said("tea"), expected)], {"mine": {"max_entries": limit}}, self.NOTES)
+
+        assert report.results[0].tied == tied
+        assert report["mine"].tied == bool(tied)
+
+    async def test_are_none_where_the_scores_decide(self) -> None:
+        case = Case("tea", said("the tea that I like"), ("notes-4",))
+        report = await evaluate([case], {"mine": {"max_entries": 1}}, self.NOTES)
+
+        assert report.results[0].tied == ()
+
+    async def test_are_none_where_a_store_gives_no_scores(self) -> None:
+        case = Case("tea", said("tea"), ("b",))
+        report = await evaluate([case], {"mine": {"max_entries": 1}}, Answers(["a", "b"]))
+
+        assert report.results[0].tied == ()
+
+    async def test_are_those_of_their_own_store(self) -> None:
+        more = store("white tea", "cold tea", name="more")
+        case = Case("tea", said("tea"), ("more-1", "notes-1"))
+        report = await evaluate([case], {"mine": {"max_entries": 5}}, [self.NOTES, more])
+
+        assert report.results[0].tied == ("more-1",)
+
+    async def test_are_told_below_the_table(self) -> None:
+        report = await evaluate([self.CASE], {"mine": {"max_entries": 3}}, self.NOTES)
+
+        assert "mine: 1 case is decided by the order of the entries" in repr(report)
+
+
+class TestReachedPrompt:
+    """What a format leaves out has not reached the prompt, whatever it does to the others."""
+
+    NOTES = store('Tea & "milk",\nwith sugar', "I like tea")
+    CASE = Case("tea", said("tea"), ("notes-1", "notes-2"))
+
+    @pytest.mark.parametrize(
+        "write",
+        [
+            lambda entries: "\n".join(entry.content for entry in entries),
+            lambda entries: "\n".join(html.escape(entry.content) for entry in entries),
+            lambda entries: json.dumps([entry.content for entry in entries]),
+            lambda entries: " / ".join(" ".join(entry.content.upper().split()) for entry in entries),
+        ],
+    )
+    async def test_entries_are_found_in_every_usual_form(self, write: Any) -> None:
+        def whole(context: Any) -> str:
+            return write(context.entries)
+
+        def last(context: Any) -> str:
+            return write(context.entries[1:])
+
+        report = await evaluate([self.CASE], {"whole": {"format": whole}, "last": {"format": last}}, self.NOTES)
+
+        assert (report["whole"].reached, report["whole"].entries) == (1.0, 2.0)
+        assert (report["last"].reached, report["last"].entries) == (0.5, 1.0)
+        assert report.of("last")[0].missed == ("notes-2",)  # the more recent one is the first
+
+    async def test_a_format_that_writes_nothing_brings_nothing(self) -> None:
+        report = await evaluate([self.CASE], {"mine": {"format": lambda context: " "}}, self.NOTES)
+
+        assert (report["mine"].reached, report["mine"].tokens) == (0.0, 0.0)
+
+    async def test_figures_of_the_prompt_are_those_of_its_entries_in_their_order(self) -> None:
+        notes = store("tea", "tea or milk", "milk and tea")
+        case = Case("tea", said("tea milk"), ("notes-1", "notes-2", "elsewhere"))
+        (result,) = (await evaluate([case], {"mine": {"max_entries": 2}}, notes)).results
+
+        assert {name: value for name, value in result.figures.items() if name.startswith("reached")} == {
+            "reached": pytest.approx(1 / 3),
+            "reached_precision": 0.5,
+            "reached_hit": 1.0,
+            "reached_rr": 0.5,
+            "reached_ndcg": pytest.approx((1 / log2(3)) / (1 + 1 / log2(3) + 1 / log2(4))),
+        }
+        assert result.missed == ("notes-1", "elsewhere")
+
+
+async def test_tokens_are_counted_by_what_is_given() -> None:
+    class Words:
+        name = "words"
+
+        def count(self, text: str) -> int:
+            return len(text.split())
+
+    report = await evaluate([TEA], {"mine": {}}, store("x", "I like green tea"), token_counter=Words())
+
+    assert (report["mine"].tokens, report.tokens_by) == (7.0, "words")
+    with pytest.raises(ConfigError, match="token_counter is 5; it must have a method count"):
+        await evaluate([TEA], {"mine": {}}, store(), token_counter=5)
+
+
+async def test_settings_that_search_alike_share_one_look_at_the_ranking() -> None:
+    asked: list[int] = []
+
+    class Counting(Answers):
+        async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:
+            asked.append(options["max_search_results"])
+            return await super().search(query, options)
+
+    case = Case("tea", said("tea"), ("a",))
+    await evaluate([case], {str(limit): {"max_entries": limit} for limit in (1, 2, 3)}, Counting(["a", "b"]))
+
+    assert asked == [1, 1000, 2, 3]
+
+
+@pytest.mark.parametrize("owner", ["2024-test/11", "2024-test/5"])
+async def test_a_store_that_finds_single_entries_gives_the_figures_of_one_that_lists_them(owner: str) -> None:
+    class Listed(TestMemoryStore):
+        async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:  # it hides best_match
+            return await super().search(query, options)
+
+    data = datasets.load("ikat-demo", owner=owner)
+    settings = {"default": {}, "two": {"max_entries": 2, "query": lambda context: "I do not eat meat"}}
+    fast = await evaluate(data.cases, settings, [data.store(), store("I do not know")])
+    slow = await evaluate(
+        data.cases, settings, [Listed.from_records(data.entries, name="profile"), store("I do not know")]
+    )
+
+    assert fast.results == slow.results
