@@ -14,7 +14,7 @@ from ._text import visible
 
 TAGS = frozenset(
     "div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary "
-    "input select option kbd label textarea".split()
+    "input select option kbd label textarea del ins".split()
 )
 _VOID = frozenset({"input"})
 _ATTRIBUTES = frozenset(

@@ -3,7 +3,7 @@
 
 const TAGS = new Set(
   ("div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary " +
-    "input select option kbd label textarea").split(" "),
+    "input select option kbd label textarea del ins").split(" "),
 );
 
 function make(node) {
@@ -155,7 +155,19 @@ function owner(event, root) {
 // with Ctrl or Cmd, such as saving, still reach the notebook.
 const OWN = /^(Enter|[aA]|Arrow.*|Home|End)$/;
 
+// Notebook 7 hears keys before any element of the page does, but runs no command for what is typed inside an element
+// with this attribute. One listener serves all widgets of the page; ../js/keys.js has the same.
+function shield() {
+  if (window.memwbShield) return;
+  window.memwbShield = true;
+  window.addEventListener("keydown", (event) => {
+    const root = event.target.closest?.(".memwb-bench") ?? event.target.closest?.(".mwg, .mwc");
+    root?.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey) || OWN.test(event.key));
+  }, true);
+}
+
 function listen(root) {
+  shield();
   const bench = root.closest(".memwb-bench");
   if (!bench || bench.dataset.keys) return;
   bench.dataset.keys = "kept";
