@@ -19,6 +19,7 @@ from .shown import Watched
 from .suggestions import Asked, Change, suggested
 from .trace import Hit, InjectionTrace
 from .types import Message
+from .unwritten import Unwritten, why_unwritten
 from .wanted import Target, Wanted, others_of
 
 __all__ = [
@@ -57,6 +58,7 @@ async def decided(
     *,
     trace: InjectionTrace | None = None,
     apart: Sequence[Any] = (),
+    writer: Any = None,
     **given: Any,
 ) -> Explanation:
     """Say whether an entry arrived, and why; no change of settings is tried yet.
@@ -68,6 +70,7 @@ async def decided(
         settings: The checked settings, None where injection is off.
         trace: The injection with these settings, where it has been run already.
         apart: Stores that are not asked, in which an entry may be all the same.
+        writer: The MemoryManager that writes to the stores; by default ``manager``, where it is one.
         **given: ``state``, ``agent`` and ``call``, as for ``MemoryManager.why``.
     """
     trace = trace or await run_injection(manager.stores, messages, settings, **given)
@@ -88,7 +91,16 @@ async def decided(
     else:
         tried = Asked(manager.stores, messages, settings, (), given)
         found = of_hit(manager, wanted, trace, hit, await _watched(tried, wanted, trace, hit))
+    if found.stage == "store" and not wanted.known:
+        found = _unwritten(found, why_unwritten(manager if writer is None else writer, wanted.content, messages))
     return replace(found, store=wanted.store, id=wanted.id, _wanted=wanted)
+
+
+def _unwritten(found: Explanation, why: Unwritten | None) -> Explanation:
+    """Add why an entry is in no store."""
+    if why is None:
+        return found
+    return replace(found, sentence=f"{found.sentence.removesuffix('.')}; {why.reason}.", advice=why.advice)
 
 
 async def _watched(asked: Asked, wanted: Wanted, trace: InjectionTrace, hit: Hit) -> Watched | None:

@@ -220,21 +220,25 @@ class TestUnmatched:
 class TestNotHeld:
     """The entry is in no store that is searched, which is another thing than an entry that does not match."""
 
+    NO_WRITER = "; nothing writes here: the add tool is off and no store extracts."
+
     async def test_a_text_that_no_store_holds(self) -> None:
         found = await why("a unicorn", [user("tea")], listed("home", "tea"), WordStore("away", "milk"))
         assert found == Explanation(
             target="a unicorn",
             arrived=False,
-            sentence="'a unicorn' did not arrive: no store here holds it, as far as they can be searched.",
+            sentence="'a unicorn' did not arrive: no store here holds it, as far as they can be searched"
+            + self.NO_WRITER,
             stage="store",
             limit=5,
             missing=("tea",),
-            advice="No setting helps: it has to be written first, `await store.add(...)`.",
+            advice="Write it, `await manager.add(...)`, or let the agent: add_tool_config=True, or a store with "
+            "extraction=True.",
         )
 
     async def test_a_store_whose_file_is_missing_was_never_written_to(self, tmp_path: Any) -> None:
-        found = await why("tea", [user("tea")], TestMemoryStore(name="home", path=tmp_path / "home.json"))
-        assert found.sentence == "'tea' did not arrive: nothing was ever written to 'home'."
+        found = await why("tea", [user("milk")], TestMemoryStore(name="home", path=tmp_path / "home.json"))
+        assert found.sentence == "'tea' did not arrive: nothing was ever written to 'home'" + self.NO_WRITER
         assert (found.stage, found.store, found.suggestions) == ("store", None, ())
 
     async def test_so_with_all_stores_that_are_empty(self) -> None:
@@ -245,7 +249,7 @@ class TestNotHeld:
         found = await why("unicorn", [user("tea")], listed("home", "tea"), listed("away"), WordStore("words"))
         assert found.sentence == (
             "'unicorn' did not arrive: no store here holds it, as far as they can be searched; nothing was ever "
-            "written to 'away'."
+            "written to 'away'" + self.NO_WRITER
         )
 
     async def test_a_store_that_cannot_count_is_not_called_empty(self) -> None:
@@ -254,7 +258,9 @@ class TestNotHeld:
                 raise OSError("no count")
 
         found = await why("unicorn", [user("tea")], Uncounted("home"))
-        assert found.sentence == ("'unicorn' did not arrive: no store here holds it, as far as they can be searched.")
+        assert found.sentence == (
+            "'unicorn' did not arrive: no store here holds it, as far as they can be searched" + self.NO_WRITER
+        )
 
     async def test_an_entry_that_its_store_holds_no_more(self) -> None:
         gone = Record(id="z", content="tea", store="home")

@@ -1,0 +1,155 @@
+"""Why no store holds an entry: who would have written it, and how far that has come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._text import cropped
+from .messages import text
+
+if TYPE_CHECKING:
+    from .extraction.batches import ExtractionStatus
+    from .extraction.log import ExtractionLog
+    from .types import Message
+
+
+class Unwritten(NamedTuple):
+    """Why an entry was not written.
+
+    Attributes:
+        reason: In words, to stand within a sentence.
+        advice: What to do.
+    """
+
+    reason: str
+    advice: str
+
+
+FLUSH = "`await manager.flush()` saves it now."
+TURN_ON = "Write it, `await manager.add(...)`, or let the agent: add_tool_config=True, or a store with extraction=True."
+
+
+def why_unwritten(manager: Any, content: str, messages: Sequence[Message]) -> Unwritten | None:
+    """Return why the manager's stores lack an entry, None where it cannot be told.
+
+    Args:
+        manager: A MemoryManager; of anything else nothing is known.
+        content: The entry's text, or a part of it: a message says it that holds it or all of its telling words.
+        messages: The conversation before the model call, for a manager that extracts from no agent yet.
+    """
+    if not hasattr(manager, "extraction_status") or not content.strip():
+        return None
+    says = _Says(content)
+    extracts, adds = manager.extraction, _has_add_tool(manager)
+    statuses = manager.extraction_status()
+    if extracts:
+        found = next(_on_its_way(says, manager.extraction_log, statuses, extracts), None)
+        if found is not None:
+            return found
+    said = next((at for at, message in enumerate(messages) if says(text(message))), None)
+    begins = "" if said is None else f"message {said + 1} says it, but "
+    if not extracts and not adds:
+        return Unwritten(f"{begins}nothing writes here: the add tool is off and no store extracts", TURN_ON)
+    if extracts and not statuses:
+        names = ", ".join(map(repr, extracts))
+        return Unwritten(
+            f"{begins}{names} would extract it, and no agent is attached", "`await manager.init_agent(agent)` first."
+        )
+    return None
+
+
+class _Says:
+    """Whether a text says what is looked for."""
+
+    def __init__(self, content: str) -> None:
+        from ..ranking import STOP_WORDS, tokenize
+
+        self._content = " ".join(content.casefold().split())
+        self._words = tokenize(content) - STOP_WORDS
+
+    def __call__(self, said: str) -> bool:
+        if self._content in " ".join(said.casefold().split()):
+            return True
+        return bool(self._words) and self._words <= set(re.findall(r"\w+", said.lower()))
+
+
+def _has_add_tool(manager: Any) -> bool:
+    return any("entries" in getattr(tool, "input_schema", {}).get("properties", ()) for tool in manager.tools)
+
+
+def _on_its_way(
+    says: _Says, log: ExtractionLog, statuses: Sequence[ExtractionStatus], extracts: dict[str, Any]
+) -> Iterator[Unwritten]:
+    """Yield where the entry is between a message and its store, the furthest first."""
+    from .extraction.happenings import Buffered
+
+    yield from _facts(says, log, statuses)
+    for event in log.of(Buffered):
+        if says(text(event.message)):
+            for status in statuses:
+                if status.agent == event.agent:
+                    yield from _message(event.number, status, log, extracts[status.store])
+
+
+def _facts(says: _Says, log: ExtractionLog, statuses: Sequence[ExtractionStatus]) -> Iterator[Unwritten]:
+    """What became of facts that an extractor found."""
+    from .extraction.happenings import Failed, Proposed, Reviewed
+
+    for status in statuses:
+        if any(map(says, status.unwritten)):
+            errors = [event.error for event in log.of(Failed, status.store)]
+            why = f": {cropped(repr(errors[-1]), 80)}" if errors else ""
+            yield Unwritten(
+                f"it was extracted, and its write to {status.store!r} failed{why}",
+                "`await manager.retry_unwritten()` tries again.",
+            )
+    for event in log.of(Proposed):
+        if any(says(fact.content) for fact in event.facts):
+            same = [each for each in log.of(Reviewed, event.store) if each.numbers == event.numbers]
+            if same and not any(says(fact.content) for each in same for fact in each.facts):
+                yield Unwritten(
+                    f"it was extracted for {event.store!r}, and the review left it out", "The review decides on it."
+                )
+            elif any(set(status.saving) & set(event.numbers) for status in statuses):
+                yield Unwritten(
+                    f"it was extracted for {event.store!r}, and waits for its review", "Accept it in the review."
+                )
+
+
+def _message(number: int, status: ExtractionStatus, log: ExtractionLog, settings: Any) -> Iterator[Unwritten]:
+    """How far a message has come that says it."""
+    from .extraction.happenings import Failed, Filtered
+
+    begins, store = f"message {number + 1} says it", status.store
+    dropped = [each for each in log.of(Filtered, store) if (each.number, each.agent) == (number, status.agent)]
+    if any(each.whole for each in dropped):
+        kinds = ", ".join(dict.fromkeys(kind for each in dropped for kind in each.kinds))
+        yield Unwritten(f"{begins}, and the filter of {store!r} drops it ({kinds})", "Its extraction filter decides.")
+    elif number in status.unreadable:
+        yield Unwritten(
+            f"{begins}, and what the model answered about it could not be read",
+            "`await manager.retry_unreadable()` asks again.",
+        )
+    elif number in status.saving:
+        yield Unwritten(f"{begins}, and it is being saved to {store!r}", "`await manager.wait_for_saves()` waits.")
+    elif number in status.pending and status.failures:
+        errors = [event.error for event in log.of(Failed, store)]
+        why = f": {cropped(repr(errors[-1]), 80)}" if errors else ""
+        yield Unwritten(f"{begins}, and saving it to {store!r} failed{why}", FLUSH)
+    elif number in status.pending:
+        yield Unwritten(f"{begins}, and is not saved to {store!r} yet: {_progress(status, settings.triggers)}", FLUSH)
+    elif number <= status.saved:
+        yield Unwritten(
+            f"{begins}, and extraction for {store!r} made no such entry of it",
+            "`wb.extraction()` shows what the model was asked, and tries another prompt.",
+        )
+
+
+def _progress(status: ExtractionStatus, triggers: Iterable[Any]) -> str:
+    every = [trigger.turns for trigger in triggers if isinstance(getattr(trigger, "turns", None), int)]
+    if not every:
+        return "not flushed"
+    turns = min(every)
+    return f"extraction at {status.turns % turns} of {turns} invocations"
