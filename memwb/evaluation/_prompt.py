@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from html import unescape
 
-from ..memory import Hit, InjectionTrace
+from ..memory import InjectionTrace, MemoryEntry
 
 _WORDS = re.compile(r"\w+")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _BLANKS = frozenset("nrtbf")
 
 
-def in_prompt(trace: InjectionTrace) -> Sequence[Hit]:
-    """Return the hits that reached the prompt, in the order in which they were given to the format.
+def in_prompt(trace: InjectionTrace) -> Sequence[MemoryEntry]:
+    """Return the entries that reached the prompt, in the order in which they were given to the format.
 
     Without a format that is every entry that survived the cut. A format of the user's may leave some out: then an
     entry has reached the prompt when its words stand there, all and in their order; case, punctuation, spaces and the
@@ -22,11 +22,10 @@ def in_prompt(trace: InjectionTrace) -> Sequence[Hit]:
     """
     if not trace.injected:
         return ()
-    kept = [hit for hit in trace.hits if hit.kept]
     if trace.settings is None or trace.settings.format is None:
-        return kept
+        return trace.entries
     texts = [_worded(text) for text in _readings(trace.text or "")]
-    return [hit for hit in kept if any(_worded(hit.content) in text for text in texts)]
+    return [entry for entry in trace.entries if any(_worded(entry.content) in text for text in texts)]
 
 
 def _readings(text: str) -> Iterator[str]:

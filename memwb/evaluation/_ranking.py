@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..datasets import Case
 from ..memory import Hit, InjectionTrace, MemoryManager, ranking_of
 from ..memory.deeper import finds
+from ..memory.notes import stop_words_only
 from ..memory.search import ask_stores
-from ..memory.types import RELEVANCE_SCORE
-from ..stores import Listable
+from ..memory.trace import matching_by
+from ..memory.types import RELEVANCE_SCORE, has_method
+from . import metrics
+
+Figures = dict[str, float | None]
+"""Name -> value; None where a figure is not defined for the case."""
 
 RANKED = 1000
 """How many places of each store's ranking are looked at, the depth of a run in TREC."""
@@ -41,61 +46,89 @@ class Found:
 
 
 class Rankings:
-    """The full rankings of one case, kept while its settings run.
+    """What one case's settings share: a look at the full ranking for each query and group of stores.
 
     A store that finds single entries by itself is asked for the expected ones alone; of another one the first 1,000
     places are made. Either is done once for all settings that search the same stores for the same text.
+
+    Attributes:
+        messages: The case's messages, which it would copy at each look.
+        expected: What it calls the entries that it needs.
     """
 
-    def __init__(self, expected: Sequence[str]) -> None:
-        self._expected = tuple(expected)
+    def __init__(self, case: Case, cutoffs: Sequence[int]) -> None:
+        self.messages = case.messages
+        self.expected = case.expected
+        self._cutoffs = cutoffs
+        self._ids = frozenset(case.expected)
+        self._texts = {text.strip(): text for text in case.expected}
         self._by_id: dict[tuple[int, str], bool] = {}
-        self._found: dict[Any, tuple[Found, ...]] = {}
+        self._looks: dict[Any, Look] = {}
         self._made: dict[Any, tuple[Hit, ...]] = {}
-        self._next: dict[Any, float | None] = {}
 
-    async def found(self, manager: MemoryManager, trace: InjectionTrace) -> tuple[Found, ...]:
-        """Return the expected entries in the ranking of an injection's query, best first, each once.
+    async def look(self, manager: MemoryManager, trace: InjectionTrace) -> Look:
+        """Return what is known of the ranking of an injection's query; of nothing where it did not search.
 
         Raises:
             Failed: A store fails when it is asked for more, or gives less than before.
         """
-        if not trace.answers or trace.query is None:
-            return ()
-        key = trace.query, *map(id, manager.stores)
-        if key not in self._found:
-            found: list[Found] = []
-            before = 0
-            for store in manager.stores:
-                named = await self._in_store(store, trace.query)
-                found += [
-                    Found(name, before + rank, store.name, rank, score) for name, rank, score in named if rank <= RANKED
-                ]
-                before += min(RANKED, await self._size(store, trace.query))
-            self._found[key] = _first_ones(found)
-        self._check(manager, trace)
-        return self._found[key]
+        stores = manager.stores if trace.answers and trace.query is not None else ()
+        key = trace.query if stores else None, *map(id, stores)
+        look = self._looks.get(key)
+        if look is None:
+            found = await self._find(stores, trace.query or "")
+            look = self._looks[key] = Look(stores, trace.query or "", found, self._figures(found))
+        if self._made:
+            self._check(stores, trace)
+        return look
 
-    async def score_after(self, store: Any, query: str, rank: int) -> float | None:
+    async def score_after(self, look: Look, store: str, rank: int) -> float | None:
         """Return the score of the entry that a store ranks next after this rank; None where there is none."""
-        key = query, id(store), rank
-        if key not in self._next:
-            made = self._made.get((query, id(store)))
+        key = store, rank
+        if key not in look.after:
+            asked = look.store(store)
+            made = self._made.get((look.query, id(asked)))
             if made is None:
-                (answer,) = await ask_stores([store], query, [rank + 1])
+                (answer,) = await ask_stores([asked], look.query, [rank + 1])
                 scores = [score_of(entry) for entry in answer.entries]
             else:
                 scores = [hit.score for hit in made[: rank + 1]]
-            self._next[key] = scores[rank] if len(scores) > rank else None
-        return self._next[key]
+            look.after[key] = scores[rank] if len(scores) > rank else None
+        return look.after[key]
+
+    def name_of(self, entry: Any) -> str | None:
+        """Return what the case calls an entry that it needs: its id, else its text; None for every other entry."""
+        if entry.id in self._ids:
+            return str(entry.id)
+        return self._texts.get(entry.content.strip())
+
+    def _figures(self, found: Sequence[Found]) -> dict[str, float | None]:
+        return metrics.figures_at([each.place for each in found], len(self.expected), self._cutoffs)
+
+    async def _find(self, stores: Sequence[Any], query: str) -> tuple[Found, ...]:
+        """Return the expected entries in the stores' joint ranking, best first, each once."""
+        if not self.expected:
+            for store in stores:  # what fails here fails the case, whether it needs an entry or not
+                if not finds(store):
+                    await self._hits(store, query)
+            return ()
+        first: dict[str, Found] = {}
+        before = 0
+        for at, store in enumerate(stores):
+            for name, rank, score in sorted(await self._in_store(store, query), key=lambda each: each[1]):
+                if rank <= RANKED:
+                    first.setdefault(name, Found(name, before + rank, store.name, rank, score))
+            if at < len(stores) - 1:
+                before += min(RANKED, await self._size(store, query))
+        return tuple(sorted(first.values(), key=lambda each: each.place))
 
     async def _in_store(self, store: Any, query: str) -> list[tuple[str, int, float | None]]:
+        """Return the expected entries that a store ranks: what the case calls each, its rank and its score."""
         if not finds(store):
             hits = await self._hits(store, query)
-            names = zip(names_of(hits, self._expected), hits, strict=True)
-            return [(name, hit.rank, hit.score) for name, hit in names if name in self._expected]
+            return [(name, hit.rank, hit.score) for hit in hits if (name := self.name_of(hit)) is not None]
         named = []
-        for expected in self._expected:
+        for expected in self.expected:
             meant = {"id" if await self._is_id(store, expected) else "content": expected}
             best = await store.best_match(query, **meant)
             if best is not None:
@@ -106,7 +139,7 @@ class Rankings:
         """Whether a store has an entry of this id; if not, it is an entry's text."""
         key = id(store), expected
         if key not in self._by_id:
-            self._by_id[key] = isinstance(store, Listable) and await store.get(expected) is not None
+            self._by_id[key] = has_method(store, "get") and await store.get(expected) is not None
         return self._by_id[key]
 
     async def _size(self, store: Any, query: str) -> int:
@@ -124,9 +157,9 @@ class Rankings:
             self._made[key] = tuple(hits)
         return self._made[key]
 
-    def _check(self, manager: MemoryManager, trace: InjectionTrace) -> None:
+    def _check(self, stores: Sequence[Any], trace: InjectionTrace) -> None:
         """Refuse a store that gave the injection more than it gives now: its ranking is not the one that was used."""
-        for store, answer in zip(manager.stores, trace.answers, strict=True):
+        for store, answer in zip(stores, trace.answers, strict=bool(stores)):
             made = self._made.get((trace.query, id(store)))
             before = min(len(answer.entries), RANKED)
             if made is not None and len(made) < before:
@@ -134,36 +167,45 @@ class Rankings:
                 raise Failed(f"search: store {store.name!r}, asked for {RANKED} entries, {gave}")
 
 
+class Look:
+    """What is known of the stores' ranking for one query.
+
+    Attributes:
+        stores: The stores that are searched.
+        query: What they are searched for.
+        found: The expected entries in it, best first.
+        figures: The figures of the ranking.
+        after: (store, rank) -> the score of the entry after this rank.
+    """
+
+    def __init__(self, stores: Sequence[Any], query: str, found: tuple[Found, ...], figures: Figures) -> None:
+        self.stores, self.query, self.found, self.figures = stores, query, found, figures
+        self.after: dict[tuple[str, int], float | None] = {}
+        self._matching: dict[str, Any] = {}
+        self._words: dict[tuple[str | None, str], tuple[bool, bool]] = {}
+
+    def store(self, name: str | None) -> Any:
+        """Return a store by its name."""
+        return next(store for store in self.stores if store.name == name)
+
+    def words(self, entry: Any) -> tuple[bool, bool]:
+        """Return whether an entry was found by its words, and whether these are stop words alone."""
+        key = entry.store_name, entry.content
+        if key not in self._words:
+            name = entry.store_name
+            if name not in self._matching:
+                self._matching[name] = matching_by(self.store(name), self.query)
+            hit = Hit(name, 1, score_of(entry), entry.id, entry, self._matching[name](entry.content))
+            self._words[key] = hit.score is not None and hit.score == len(hit.matched), stop_words_only(hit)
+        return self._words[key]
+
+
 @dataclass(frozen=True)
 class _One:
     stores: tuple[Any, ...]
-
-
-def names_of(hits: Sequence[Hit], expected: Sequence[str]) -> list[str]:
-    """Name each hit by what the case calls it: its id, or its text where the case expects a text."""
-    names = []
-    texts = {text.strip(): text for text in expected}
-    for hit in hits:
-        by_text = texts.get(hit.content.strip())
-        names.append(
-            hit.id if hit.id is not None and (hit.id in expected or by_text is None) else by_text or hit.content
-        )
-    return names
 
 
 def score_of(entry: Any) -> float | None:
     """Return what a store's measure gave an entry, None where it gives none."""
     score = entry.metadata.get(RELEVANCE_SCORE) if isinstance(entry.metadata, dict) else None
     return score if isinstance(score, int | float) and not isinstance(score, bool) else None
-
-
-def _first_ones(found: Sequence[Found]) -> tuple[Found, ...]:
-    first: dict[str, Found] = {}
-    for each in sorted(found, key=lambda each: each.place):
-        first.setdefault(each.expected, each)
-    return tuple(first.values())
-
-
-def kept_of(trace: InjectionTrace) -> Counter[str]:
-    """Return how many entries of each store survived the cut."""
-    return Counter(hit.store for hit in trace.hits if hit.kept)

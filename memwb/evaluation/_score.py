@@ -9,14 +9,10 @@ from typing import Any
 
 from .._text import cropped
 from ..datasets import Case
-from ..memory import Hit, InjectionTrace, MemoryManager
-from ..memory.notes import stop_words_only
+from ..memory import InjectionTrace, MemoryEntry, MemoryManager
 from . import metrics
 from ._prompt import in_prompt
-from ._ranking import Failed, Found, Rankings, kept_of, names_of
-
-Figures = dict[str, float | None]
-"""Name -> value; None where a figure is not defined for the case."""
+from ._ranking import Failed, Figures, Look, Rankings, score_of
 
 OF_PROMPT = ("reached", "reached_precision", "reached_hit", "reached_rr", "reached_ndcg")
 
@@ -61,35 +57,30 @@ class CaseResult:
 
 
 async def run_case(
-    case: Case,
-    setting: str,
-    managers: Sequence[MemoryManager],
-    cutoffs: Sequence[int],
-    rankings: Rankings | None = None,
-    counter: Any = None,
+    case: Case, setting: str, managers: Sequence[MemoryManager], rankings: Rankings, counter: Any = None
 ) -> CaseResult:
     """Run a case once with each manager (one a draw) and average the figures. A failure is part of the result."""
-    rankings = rankings or Rankings(case.expected)
     common = setting, case.id, case.owner, case.category, len(case.expected)
     figures: list[Figures] = []
     seconds: list[float] = []
     several = len(managers) > 1
     try:
         for manager in managers:
-            trace = await manager.trace_injection(case.messages)
+            trace = await manager.trace_injection(rankings.messages)
             _raise_failure(trace)
-            found = await rankings.found(manager, trace)
+            look = await rankings.look(manager, trace)
             reached = in_prompt(trace)
-            figures.append(_figures(trace, found, reached, case.expected, cutoffs, counter))
+            names = [rankings.name_of(entry) for entry in reached]
+            figures.append(_figures(trace, look, reached, names, case.expected, counter))
             seconds.append(trace.seconds)
-        missed = () if several else _missed(reached, case.expected)
-        tied = () if several else await _tied(manager, trace, found, rankings)
+        missed = () if several else tuple(each for each in case.expected if each not in names)
+        tied = () if several else await _tied(trace, look, rankings)
     except Exception as error:  # one case must not take the others' figures with it; a cancellation passes
         why = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
         return CaseResult(*common, None, {}, "failed", cropped(why))
     return CaseResult(
         *common,
-        found[0].place if found and not several else None,
+        look.found[0].place if look.found and not several else None,
         figures[0] if not several else {name: _mean([each[name] for each in figures]) for name in figures[0]},
         f"mean of {len(managers)} draws" if several else trace.summary,
         missed=missed,
@@ -110,45 +101,30 @@ def _raise_failure(trace: InjectionTrace) -> None:
 
 def _figures(
     trace: InjectionTrace,
-    found: Sequence[Found],
-    reached: Sequence[Hit],
+    look: Look,
+    reached: Sequence[MemoryEntry],
+    names: Sequence[str | None],
     expected: Sequence[str],
-    cutoffs: Sequence[int],
     counter: Any,
 ) -> Figures:
-    figures = metrics.figures_at([each.place for each in found], len(set(expected)), cutoffs)
-    block = names_of(reached, expected)
-    size = max(1, len(block))
-    figures["reached"] = metrics.recall(block, expected, size)
-    figures["reached_precision"] = metrics.precision(block, expected, size)
-    figures["reached_hit"] = metrics.hit_rate(block, expected, size)
-    figures["reached_rr"] = metrics.reciprocal_rank(block, expected)
-    figures["reached_ndcg"] = metrics.ndcg(block, expected, max(size, len(expected)))
+    figures = {**look.figures, **metrics.figures_of_prompt(names, expected)}
     figures["entries"] = float(len(reached))
     figures["tokens"] = float(trace.tokens if counter is None or not trace.injected else counter.count(trace.text))
-    lexical = not reached or any(hit.score is not None and hit.score == len(hit.matched) for hit in reached)
-    figures["stop_words"] = float(sum(map(stop_words_only, reached))) if lexical else None
+    words = [look.words(entry) for entry in reached]
+    lexical = not words or any(by_words for by_words, _ in words)
+    figures["stop_words"] = float(sum(only for _, only in words)) if lexical else None
     return figures
 
 
-def _missed(reached: Sequence[Hit], expected: Sequence[str]) -> tuple[str, ...]:
-    there = set(names_of(reached, expected))
-    return tuple(each for each in expected if each not in there)
-
-
-async def _tied(
-    manager: MemoryManager, trace: InjectionTrace, found: Sequence[Found], rankings: Rankings
-) -> tuple[str, ...]:
+async def _tied(trace: InjectionTrace, look: Look, rankings: Rankings) -> tuple[str, ...]:
     """Return the expected entries that score as much as the entries on both sides of their store's cut."""
-    kept = kept_of(trace)
     tied = []
-    for each in found:
-        last = next((hit for hit in reversed(trace.hits) if hit.kept and hit.store == each.store), None)
-        if each.score is None or last is None or last.score != each.score:
+    for each in look.found:
+        kept = [entry for entry in trace.entries if entry.store_name == each.store]
+        if each.score is None or not kept or score_of(kept[-1]) != each.score:
             continue
-        store = next(store for store in manager.stores if store.name == each.store)
-        cut = kept[each.store]
-        if each.rank > cut or await rankings.score_after(store, trace.query or "", cut) == each.score:
+        cut = len(kept)
+        if each.rank > cut or await rankings.score_after(look, each.store, cut) == each.score:
             tied.append(each.expected)
     return tuple(tied)
 

@@ -13,6 +13,8 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
+import orjson
+
 from ..memory.settings import resolve_injection
 from ..stores import Listable
 from .arms import Arm
@@ -84,8 +86,15 @@ async def _hash_of_store(store: Any) -> str:
 def _hash(parts: Iterable[Any]) -> str:
     digest = blake2b(digest_size=8)
     for part in parts:
-        digest.update(json.dumps(part, default=repr, sort_keys=True).encode() + b"\n")
+        digest.update(_bytes(part) + b"\n")
     return digest.hexdigest()
+
+
+def _bytes(part: Any) -> bytes:
+    try:
+        return orjson.dumps(part, default=repr, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # integers beyond 64 bits, lone surrogates, keys that are no text
+        return json.dumps(part, default=repr).encode()
 
 
 def _value(value: Any) -> Any:

@@ -22,7 +22,7 @@ from math import log2
 
 from ..memory.settings import at_least_one
 
-__all__ = ["figures_at", "hit_rate", "ndcg", "precision", "recall", "reciprocal_rank"]
+__all__ = ["figures_at", "figures_of_prompt", "hit_rate", "ndcg", "precision", "recall", "reciprocal_rank"]
 
 
 def recall(ranking: Sequence[str], expected: Collection[str], k: int) -> float | None:
@@ -102,6 +102,34 @@ def figures_at(places: Sequence[int], expected: int, cutoffs: Sequence[int]) -> 
         figures[f"ndcg@{k}"] = _gain(within) / _gain(range(1, min(k, expected) + 1)) if expected else None
     figures["rr"] = (1 / places[0] if places else 0.0) if expected else None
     return figures
+
+
+def figures_of_prompt(names: Sequence[str | None], expected: Collection[str]) -> dict[str, float | None]:
+    """Return the figures of a prompt's entries: a ranking that ends where the prompt does.
+
+    ``reached`` is the recall of all entries, ``reached_precision`` the share of them that were expected (0.0 of none),
+    ``reached_hit`` whether there is one, ``reached_rr`` the reciprocal place of the first, and ``reached_ndcg`` the
+    nDCG where the best prompt has all expected entries in front.
+
+    Args:
+        names: The entries in their order; None, or any other name, for one that was not expected.
+        expected: What was expected.
+    """
+    if not expected:
+        return dict.fromkeys(("reached", "reached_precision", "reached_hit", "reached_rr", "reached_ndcg"))
+    wanted, places = set(expected), []
+    number = len(wanted)
+    for place, name in enumerate(names, 1):
+        if name in wanted:
+            wanted.remove(name)
+            places.append(place)
+    return {
+        "reached": len(places) / number,
+        "reached_precision": len(places) / len(names) if names else 0.0,
+        "reached_hit": float(bool(places)),
+        "reached_rr": 1 / places[0] if places else 0.0,
+        "reached_ndcg": _gain(places) / _gain(range(1, number + 1)) if places else 0.0,
+    }
 
 
 def _gain(places: Iterable[int]) -> float:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 from ..datasets import Case, Dataset
@@ -30,6 +31,9 @@ Setting = bool | MemoryInjectionConfig | Arm
 ESTIMATE = "characters / 4, rounded up"
 """How tokens are counted without a counter."""
 
+_BUSY = 0.002
+"""So many seconds the event loop may wait for the settings of a case; it is free after each case too."""
+
 
 async def evaluate(
     cases: Dataset | Iterable[Case | Mapping[str, Any]],
@@ -47,7 +51,7 @@ async def evaluate(
     Each case goes through ``MemoryManager.trace_injection``, as an agent's call would; then the expected entries are
     looked for in the full ranking of the same query (its first 1,000 places), once for all settings that search the
     same stores for the same text. A case in which a stage or a store fails is reported and stays out of the means.
-    Between two runs the event loop is free, so that the evaluation can be cancelled and a page goes on to answer.
+    Between two of them the event loop is free, so that the evaluation can be cancelled and a page goes on to answer.
     Neither the order of the runs nor how many there are at once changes a figure.
 
     Args:
@@ -173,12 +177,16 @@ async def _run_case(plan: _Plan, case: Case, told: Progress) -> None:
     """Run one case under each setting that it has not run under."""
     import asyncio
 
-    rankings = Rankings(case.expected)  # it goes with the case: what is kept does not grow with cases or settings
+    rankings = Rankings(case, plan.header.k)  # it goes with the case: what is kept does not grow with their number
+    free = perf_counter()
     for name in plan.arms:
         if (name, case.id) not in told.results:
             managers = plan.managers[name, case.owner]
-            told.done(await run_case(case, name, managers, plan.header.k, rankings, plan.counter))
-            await asyncio.sleep(0)
+            told.done(await run_case(case, name, managers, rankings, plan.counter))
+            if perf_counter() - free > _BUSY:
+                await asyncio.sleep(0)
+                free = perf_counter()
+    await asyncio.sleep(0)
 
 
 def _cutoffs(k: Any) -> tuple[int, ...]:
