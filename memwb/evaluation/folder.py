@@ -24,7 +24,7 @@ from urllib.parse import quote, unquote
 from .. import _files
 from .._json import NotJsonError, loads
 from .._settings import checked_path
-from .._text import counted
+from .._text import counted, quoted
 from ..datasets import Case, Dataset
 from ..errors import ConfigError, DamagedFileError
 from ..memory import MemoryInjectionConfig, MemoryManager
@@ -140,8 +140,14 @@ class CaseFolder:
         found = {}
         for each in result.worse[:SHOWN]:
             case = cases[each.now.case]
-            manager = self._manager(each.setting, by_owner[case.owner])
-            told = [(await manager.why(lost, case.messages)).sentence for lost in each.lost[:_REASONS]]
+            stores = by_owner[case.owner]
+            manager = self._manager(each.setting, stores)
+            told = []
+            for lost in each.lost[:_REASONS]:
+                if await _is_held(stores, lost):
+                    told.append((await manager.why(lost, case.messages)).sentence)
+                else:
+                    told.append(f"{quoted(lost)} is in no store any more, neither as an id nor as a text.")
             found[each.setting, case.id] = tuple(told)
         return found
 
@@ -324,6 +330,14 @@ def _open(path: Path) -> list[Any] | ByOwner:
     if not owners:
         return shared or []
     return {**({} if shared is None else {None: shared}), **owners}
+
+
+async def _is_held(stores: Sequence[Any], name: str) -> bool:
+    """Whether a store holds an entry with this id or text."""
+    for store in stores:
+        if await store.get(name) is not None or await store.count(where=name.strip()):
+            return True
+    return False
 
 
 async def _ids(by_owner: ByOwner) -> frozenset[str]:
