@@ -32,7 +32,7 @@ function patch(element, node) {
     } else if (name === "open") {
       if (!element.memwbOpened) element.open = element.memwbOpened = true; // once: then it is the reader's
     } else if (name === "selected") {
-      if (!element.closest(".memwb-form")) element.selected = true; // in a form the choice is the writer's
+      if (!element.closest(".memwb-writing")) element.selected = true; // in a form the choice is the writer's
       else if (element.memwbGiven !== wanted.value) element.selected = true;
       element.memwbGiven = wanted.value;
     }
@@ -99,7 +99,7 @@ function takeFocus(root, taken) {
 
 // What is written in the form around an element, by the names of its fields.
 function written(element) {
-  const fields = element.closest(".memwb-form")?.querySelectorAll("[data-field]") ?? [];
+  const fields = element.closest(".memwb-writing")?.querySelectorAll("[data-field]") ?? [];
   return Object.fromEntries([...fields].map((each) => [each.dataset.field, each.value]));
 }
 
@@ -155,14 +155,14 @@ function owner(event, root) {
 // with Ctrl or Cmd, such as saving, still reach the notebook.
 const OWN = /^(Enter|[aA]|Arrow.*|Home|End)$/;
 
-// Notebook 7 hears keys before any element of the page does, but runs no command for what is typed inside an element
-// with this attribute. One listener serves all widgets of the page; ../js/keys.js has the same.
+// Notebook 7 hears keys before any element of the page does, but runs no command for what is typed in an element that
+// itself has this attribute. One listener serves all widgets of the page; ../js/keys.js has the same.
 function shield() {
   if (window.memwbShield) return;
   window.memwbShield = true;
   window.addEventListener("keydown", (event) => {
-    const root = event.target.closest?.(".memwb-bench") ?? event.target.closest?.(".mwg, .mwc");
-    root?.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey) || OWN.test(event.key));
+    if (!event.target.closest?.(".memwb-bench, .mwg, .mwc")) return;
+    event.target.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey) || OWN.test(event.key));
   }, true);
 }
 
@@ -223,7 +223,7 @@ function render({ model, el }) {
   });
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && root.querySelector(".memwb-popover")) return send({ do: "why" });
-    const form = event.target.closest(".memwb-form");
+    const form = event.target.closest(".memwb-writing");
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     if (form && !event.isComposing && (saves || event.key === "Escape")) {
       event.preventDefault();

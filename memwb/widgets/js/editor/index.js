@@ -228,6 +228,7 @@ class Editor {
 }
 
 function render({ model, el }) {
+  el.classList.add("memwb-code-editor"); // a host without ipywidgets, such as marimo, leaves out the classes of the widget
   const root = document.createElement("div");
   root.className = "mwc";
   const said = document.createElement("div");

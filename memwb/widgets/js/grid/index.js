@@ -384,6 +384,7 @@ class Grid {
 }
 
 function render({ model, el }) {
+  el.classList.add("memwb-grid"); // a host without ipywidgets, such as marimo, leaves out the classes of the widget
   const root = make("div", { class: "mwg" });
   el.append(root);
   const grid = new Grid(model, root);
