@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ from ..memory import Hit, InjectionTrace, MemoryManager, ranking_of
 from ..memory.deeper import finds
 from ..memory.notes import stop_words_only
 from ..memory.search import ask_stores
-from ..memory.trace import matching_by
+from ..memory.trace import matching_by, tokens_of
 from ..memory.types import RELEVANCE_SCORE, has_method
+from ..ranking import STOP_WORDS, held, tokenize
+from ..stores import TestMemoryStore
 from . import metrics
 
 Figures = dict[str, float | None]
@@ -181,7 +183,7 @@ class Look:
     def __init__(self, stores: Sequence[Any], query: str, found: tuple[Found, ...], figures: Figures) -> None:
         self.stores, self.query, self.found, self.figures = stores, query, found, figures
         self.after: dict[tuple[str, int], float | None] = {}
-        self._matching: dict[str, Any] = {}
+        self._judge: dict[str | None, Callable[[Any], tuple[bool, bool]]] = {}
         self._words: dict[tuple[str | None, str], tuple[bool, bool]] = {}
 
     def store(self, name: str | None) -> Any:
@@ -191,13 +193,28 @@ class Look:
     def words(self, entry: Any) -> tuple[bool, bool]:
         """Return whether an entry was found by its words, and whether these are stop words alone."""
         key = entry.store_name, entry.content
-        if key not in self._words:
+        words = self._words.get(key)
+        if words is None:
             name = entry.store_name
-            if name not in self._matching:
-                self._matching[name] = matching_by(self.store(name), self.query)
-            hit = Hit(name, 1, score_of(entry), entry.id, entry, self._matching[name](entry.content))
-            self._words[key] = hit.score is not None and hit.score == len(hit.matched), stop_words_only(hit)
-        return self._words[key]
+            if name not in self._judge:
+                self._judge[name] = _judge_of(self.store(name), self.query)
+            words = self._words[key] = self._judge[name](entry)
+        return words
+
+
+def _judge_of(store: Any, query: str) -> Callable[[Any], tuple[bool, bool]]:
+    """Return what tells whether an entry was found by its words, and whether these are stop words alone."""
+    tokens = tokens_of(store, query)
+    if isinstance(store, TestMemoryStore) and finds(store) and store.tokenizer is tokenize:  # its scores count words
+        telling = tuple(token for token in tokens if token not in STOP_WORDS)
+        return lambda entry: (True, not held(telling, entry.content))
+    matching = matching_by(store, query)
+
+    def judge(entry: Any) -> tuple[bool, bool]:
+        hit = Hit(store.name, 1, score_of(entry), entry.id, entry, matching(entry.content))
+        return hit.score is not None and hit.score == len(hit.matched), stop_words_only(hit)
+
+    return judge
 
 
 @dataclass(frozen=True)
