@@ -43,8 +43,15 @@ class Exchanging:
     _sources: Sources
     _where: str
 
+    writable: bool
+
     def _require_writable(self, method: str) -> None:
         raise NotImplementedError
+
+    @property
+    def fixed(self) -> str:
+        """Why records cannot be exchanged here; "" where they can."""
+        return "" if self.writable else "it was built with writable=False"
 
     async def exchange(
         self, before: Sequence[Record], after: Sequence[Record], *, only_check: bool = False

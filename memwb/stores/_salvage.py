@@ -83,6 +83,12 @@ def salvage(damaged: Path, to: Path, new_id: Callable[[], str], new_time: Callab
     return Salvage(to, copy, len(read.records), tuple(read.left_out), tuple(read.changed))
 
 
+def salvageable(damaged: Path, new_id: Callable[[], str], new_time: Callable[[], str]) -> Salvager:
+    """Return what :func:`salvage` would find in a file; nothing is written."""
+    found = _files.read(damaged)
+    return Salvager(b"" if found is None else found[0], new_id, new_time)
+
+
 class Salvager:
     """One pass through a damaged file.
 

@@ -25,7 +25,7 @@ from ._items import Sources, TestMemoryAddResult, draft, drafts, known, new_reco
 from ._listing import folded_where, meant, ordered, sort_key
 from ._record_file import RecordFile, RecordList, writable
 from ._records import PREFIX, WHERE, Contents, as_record, damaged
-from ._salvage import Salvage, salvage
+from ._salvage import Salvage, Salvager, salvage, salvageable
 from ._table import RawRecord
 from .protocols import BulkItem
 
@@ -340,6 +340,12 @@ class TestMemoryStore(Exchanging, MemoryStore):
             return salvage(self._records.path, target, self._sources.any_id, self._sources.any_time)
         except OSError as error:
             raise self._records.described(error, "salvage") from error
+
+    def salvageable(self) -> Salvager:
+        """Return what :meth:`salvage` would keep, leave out and change; nothing is written."""
+        if self.path is None:
+            raise ConfigError(f"{PREFIX}the store {self.name!r} is kept in memory; it has no file.", key="persist")
+        return salvageable(self.path, self._sources.any_id, self._sources.any_time)
 
     async def count(self, where: str = "") -> int:
         """Return how many records there are, or how many hold ``where`` in their content, whatever the case."""

@@ -48,6 +48,8 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
         injection: True, False or a MemoryInjectionConfig. Default: as the source has it.
         expected: Ids or texts of entries that should arrive at this call; the verdict is about them.
         time_limit: Seconds that a callback may take.
+        editable: Whether stored entries may be changed here: staged, shown as a difference, written at once or not at
+            all, and undone; see ``help(wb.entries)``.
 
     ``await wb`` settles and returns it, so that a cell shows it finished.
 
@@ -65,8 +67,11 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
         injection: Any = Unset,
         expected: Sequence[str] = (),
         time_limit: float = TIME_LIMIT,
+        editable: bool = False,
     ) -> None:
-        self.state = WorkbenchState(source, messages, injection=injection, expected=expected, time_limit=time_limit)
+        self.state = WorkbenchState(
+            source, messages, injection=injection, expected=expected, time_limit=time_limit, editable=editable
+        )
         self._tab, self._why_open, self._closed = "block", False, False
         self._top, self._high, self._low = (TreeView(self._act) for _ in range(3))
         self._chat = Chat(self.state)
@@ -252,7 +257,7 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
 
     @property
     def entries(self) -> EntriesState:
-        """The stored entries: ``wb.entries.frame`` as filtered, ``wb.entries.selected``."""
+        """The stored entries: ``wb.entries.frame`` as filtered, ``.selected``; ``.stage(...)``, ``.write()``, ``.undo()``."""
         return self.state.entries
 
     def __repr__(self) -> str:

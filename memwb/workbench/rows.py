@@ -100,12 +100,12 @@ class StoreRows:
             return records
         if self._view is None or self._view[0] != (sort, where):
             path = path_of(sort.lstrip("-"))
-            found = await self._all(where)
+            found = await self.all(where)
             self._view = (sort, where), ordered(found, lambda record: value_at(record.metadata, path), sort)
         return self._view[1][offset : offset + limit]
 
-    async def _all(self, where: str) -> list[Any]:
-        """Read all records, in pieces between which the loop can do other things."""
+    async def all(self, where: str = "") -> list[Any]:
+        """Return all records that hold ``where``; they are read in pieces, between which the loop does other things."""
         from asyncio import sleep
 
         found: list[Any] = []

@@ -57,6 +57,7 @@ class WorkbenchState(SettingsState):
         injection: True, False or settings. Default: the source's own.
         expected: Ids or texts of entries that should reach the model at this call.
         time_limit: Seconds that a callback may take.
+        editable: Whether stored entries may be changed here, see :class:`~memwb.workbench.entries.EntriesState`.
 
     Raises:
         ConfigError: The source, a message or a setting cannot be taken.
@@ -70,6 +71,7 @@ class WorkbenchState(SettingsState):
         injection: Any = Unset,
         expected: Sequence[str] = (),
         time_limit: float = TIME_LIMIT,
+        editable: bool = False,
     ) -> None:
         super().__init__()
         self.source = open_source(source)
@@ -85,7 +87,7 @@ class WorkbenchState(SettingsState):
         self._target: str | Hit = ""
         self.time_limit = checked_time_limit(time_limit)
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
-        self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
+        self.entries = self._entries(editable)
         self.conversation = Conversation(self)
         self.live = LiveState(self)
         self.review = Review(self, self._publish)
@@ -190,6 +192,10 @@ class WorkbenchState(SettingsState):
         self._base = replace(self._base, **checked)
         self.changed(pause)
 
+    def _entries(self, editable: bool) -> EntriesState:
+        source = self.source
+        return EntriesState(source.stores, source.listings, self._publish, self.changed, editable=editable)
+
     def _take_messages(self, messages: list[Message]) -> None:
         ends = model_calls(messages)
         self.messages, self.calls, self.call = messages, ends or [len(messages)], len(ends)
@@ -234,7 +240,7 @@ class WorkbenchState(SettingsState):
             sessions=opened.sessions,
         )
         self.store_names = tuple(store.name for store in self.source.stores)
-        self.entries = EntriesState(self.source.stores, self.source.listings, self._publish)
+        self.entries = self._entries(self.entries.editable)
         self._expected, self._target = (), ""  # they were said of the other entries
         self.changed()
 

@@ -1,0 +1,137 @@
+"""What staged changes do to entries, as differences that a person reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any
+
+from .._dom import Node, el
+from .._text import counted, shortened, visible
+from .rows import METADATA, flattened
+
+if TYPE_CHECKING:
+    from ..catalog import Record
+    from .staging import Change
+
+SHOWN = 100
+"""Changes that a diff shows; how many more there are is said."""
+
+_LONG = 20_000  # characters of a text that are compared word by word
+_PIECES = re.compile(r"\w+|\s+|[^\w\s]")
+
+Part = tuple[str, str]
+"""``same``, ``gone`` or ``new``, and a text."""
+
+
+def text_parts(before: str, after: str) -> list[Part]:
+    """Return how one text becomes the other, in pieces of whole words."""
+    if len(before) + len(after) > _LONG:
+        return [("gone", before), ("new", after)]
+    old, new = _PIECES.findall(before), _PIECES.findall(after)
+    parts: list[Part] = []
+    for _, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone, come = "".join(old[start:end]), "".join(new[new_start:new_end])
+        if gone == come:
+            parts.append(("same", gone))
+        else:
+            parts += [(kind, text) for kind, text in (("gone", gone), ("new", come)) if text]
+    return parts
+
+
+def metadata_changes(before: Record | None, after: Record | None) -> list[tuple[str, str, str]]:
+    """Return name, old and new value of each place in the metadata that differs; "" for no value."""
+    old, new = (flattened(record.metadata) if record else {} for record in (before, after))
+    names = [
+        name for name in {**old, **new} if repr(old.get(name)) != repr(new.get(name)) or (name in old) != (name in new)
+    ]
+    return [(name.removeprefix(METADATA), _value(old, name), _value(new, name)) for name in names]
+
+
+def _value(values: dict[str, Any], name: str) -> str:
+    return shortened(repr(values[name]), 200) if name in values else ""
+
+
+class EntriesDiff:
+    """The difference that staged changes make; its repr is a text, and a notebook shows it as a table.
+
+    Attributes:
+        changes: The changes.
+    """
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self.changes = tuple(changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __repr__(self) -> str:
+        lines = [self.summary]
+        for change in self.changes[:SHOWN]:
+            lines.append(f"{head(change)}:")
+            before, after = _texts(change)
+            if before != after:
+                lines += [f"  - {line}" for line in before.split("\n") if before]
+                lines += [f"  + {line}" for line in after.split("\n") if after]
+            lines += [f"  {_told(*each)}" for each in metadata_changes(change.before, change.after)]
+        if len(self) > SHOWN:
+            lines.append(f"and {len(self) - SHOWN:,} more")
+        return visible("\n".join(lines))
+
+    @property
+    def summary(self) -> str:
+        """How many changes there are, in words."""
+        kinds = [change.kind for change in self.changes]
+        parts = [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)]
+        return f"{counted(len(self), 'change')} staged{': ' + ', '.join(parts) if parts else ''}"
+
+    def node(self) -> Node:
+        """Return the difference as a tree of elements."""
+        rows = [_row(change) for change in self.changes[:SHOWN]]
+        more = len(self) - SHOWN
+        return el(
+            "div",
+            "memwb-diff mathjax_ignore tex2jax_ignore",
+            el("p", "", el("strong", "", self.summary)),
+            el("table", "", el("tbody", "", *rows)) if rows else None,
+            el("p", "", f"… and {more:,} more") if more > 0 else None,
+        )
+
+    def _repr_html_(self) -> str:
+        return self.node().to_html()
+
+
+def head(change: Change) -> str:
+    """Return what a change is of and what it does, in words."""
+    into = f" into {change.into[1]}" if change.into else ""
+    return f"{change.kind}{into}, {change.store}, {change.id}"
+
+
+def _texts(change: Change) -> tuple[str, str]:
+    return (change.before.content if change.before else "", change.after.content if change.after else "")
+
+
+def _row(change: Change) -> Node:
+    before, after = _texts(change)
+    tags = {"gone": "del", "new": "ins"}
+    parts = (
+        text_parts(before, after) if change.before and change.after else [("new" if after else "gone", after or before)]
+    )
+    words = [text if kind == "same" else el(tags[kind], "", text) for kind, text in parts]
+    facts = [el("div", "memwb-fact", _told(*each)) for each in metadata_changes(change.before, change.after)]
+    into = f" into {shortened(change.into[1], 40)}" if change.into else ""
+    return el(
+        "tr",
+        "",
+        el("td", "", el("span", f"memwb-kind memwb-{change.kind}", change.kind + into)),
+        el("td", "", el("div", "", change.store), el("small", "", shortened(change.id, 40))),
+        el("td", "", el("pre", "", *words), *facts),
+        data_key=f"{change.store}\n{change.id}",
+    )
+
+
+def _told(name: str, old: str, new: str) -> str:
+    if not old or not new:
+        return f"{'+' if new else '−'} {name}: {new or old}"
+    return f"{name}: {old} → {new}"
