@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import ipywidgets
 
-from ..memory import Explanation, InjectionTrace, MemoryInjectionConfig
+from ..memory import Explanation, InjectionTrace, MemoryInjectionConfig, Suggestion
 from ..workbench.limit import TIME_LIMIT
 from ..workbench.state import Unset, WorkbenchState
 from . import panes
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..bridge.strands import Recording
+    from ..evaluation import Case
     from ..workbench.conversation import Conversation
     from ..workbench.entries import EntriesState
     from ..workbench.export import Export
@@ -111,9 +112,10 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
         """Change settings and return the fresh trace.
 
         Args:
-            **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),
-                messages, state (a dict, what trigger predicates see of an agent). None brings back a setting's default,
-                all stores, and the source's own messages and state.
+            **changes: max_entries, trigger, query, format, placement, stores (names, in order), tokenizer ("words",
+                "any script", "without stop words" or a function: in this workbench alone, for stores that take one),
+                call (from 1), messages, state (a dict, what trigger predicates see of an agent). None brings back
+                a setting's default, all stores, and the source's own messages and state.
 
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
@@ -158,6 +160,17 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
         """Make the verdict about the entry that has this id or holds this text; "" for none."""
         return await self._drawn(self.state.find(target))
 
+    async def apply(self, suggestion: Suggestion) -> InjectionTrace:
+        """Make the change that :meth:`why` or the verdict suggests, and return the fresh trace.
+
+        Whatever it changes, ``(await wb.why(...)).suggestions[0]`` can be given as it is; the Try button does the same.
+        Words that the user might have said go into the conversation shown here, where they can be taken back.
+
+        Raises:
+            ConfigError: It is no suggestion, or does not fit here; nothing was changed.
+        """
+        return await self._drawn(self.state.take(suggestion))
+
     async def say(self, text: str) -> InjectionTrace:
         """Add a message of the user at the end of the conversation and open the model call that answers it."""
         self.state.say(text)
@@ -195,6 +208,27 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
     async def open_call(self, call: int) -> InjectionTrace:
         """Open a recorded call of the attached agent, from 1, and return its trace under the settings here."""
         return await self.state.live.open(call)
+
+    def case(
+        self,
+        id: str,
+        expected: Iterable[Any] | None = None,
+        *,
+        owner: str | None = None,
+        category: str | None = None,
+    ) -> Case:
+        """Return the conversation before the open call as a labelled case for :func:`memwb.evaluate`.
+
+        ``memwb.evaluation.save_cases`` keeps such cases in a file.
+
+        Args:
+            id: The case's name.
+            expected: What the call should bring: hits, entries, records, ids or texts; ``[]`` for a call that needs no
+                memory. Default: what the workbench expects at this call.
+            owner: Whose memories are searched.
+            category: What kind of case it is.
+        """
+        return self.state.case(id, expected, owner=owner, category=category)
 
     def export(self, path: str | os.PathLike[str]) -> Export:
         """Write the settings as a Python module for an agent, and a pytest file that holds the previewed text.

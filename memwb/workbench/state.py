@@ -16,24 +16,28 @@ from ..memory import (
     InjectionContext,
     InjectionTrace,
     Message,
+    Suggestion,
 )
-from ..memory.explain import explain
 from ..memory.injection import Call
 from ..memory.messages import model_calls
+from ..memory.suggestions import retokenized
 from ..memory.wanted import Target
 from .checks import check_stores, checked_call, checked_expected, checked_setting, checked_time_limit, resolved
 from .conversation import Conversation, Moment
 from .editor import NAMES
 from .entries import EntriesState
+from .explaining import said_at, take
 from .limit import TIME_LIMIT, Budget, limited
 from .live import LiveState
-from .preview import Preview, Question, Stores, named
+from .preview import Preview, Question, Stores
 from .refresh import PAUSE
 from .review import Review
 from .settings import SettingsState
 from .source import open_source, read_messages
 
 if TYPE_CHECKING:
+    from ..evaluation import Case
+    from ..ranking import Tokenizer
     from .export import Export
 
 _REPR_LENGTH = 120  # characters of a reason in a repr; the trace has all of it
@@ -88,6 +92,7 @@ class WorkbenchState(SettingsState):
         self.time_limit = checked_time_limit(time_limit)
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
         self.entries = self._entries(editable)
+        self.tokenizer: Tokenizer | None = None
         self.conversation = Conversation(self)
         self.live = LiveState(self)
         self.review = Review(self, self._publish)
@@ -155,10 +160,11 @@ class WorkbenchState(SettingsState):
         unless a later one changed it again.
 
         Args:
-            **changes: max_entries, trigger, query, format, placement, stores (names, in order), call (from 1),
-                messages, state (a dict, what trigger predicates see of an agent), injection (True, False or all
-                injection settings at once). None brings back what the source has: its conversation and last call, all
-                its stores, its agent's state, the default of an injection setting.
+            **changes: max_entries, trigger, query, format, placement, stores (names, in order), tokenizer ("words",
+                "any script", "without stop words" or a function: in this workbench alone, for stores that take one),
+                call (from 1), messages, state (a dict, what trigger predicates see of an agent), injection (True,
+                False or all injection settings at once). None brings back what the source has: its conversation and
+                last call, all its stores, its agent's state, the default of an injection setting.
 
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
@@ -186,6 +192,7 @@ class WorkbenchState(SettingsState):
             given = checked.pop("state")
             self._agent_state = Unset if changes["state"] is None else given
         self.store_names = checked.pop("stores", self.store_names)
+        self.tokenizer = checked.pop("tokenizer", self.tokenizer)
         for name in NAMES:
             if name in checked:
                 self._put_callback(name, checked.pop(name))
@@ -261,9 +268,25 @@ class WorkbenchState(SettingsState):
     async def why(self, target: Any) -> Explanation:
         """Explain why an entry (or the entry with this id or text) arrives at this call, or why not."""
         await self.settled()
-        given: dict[str, Any] = {"call": self._trial(), "agent": self.source.agent, "state": self.agent_state}
-        target = await named(self.source.listings, target)
-        return await explain(self._stores(), target, self.seen, self.settings, trace=self.trace, **given)
+        return await self.question().explain(target, self.trace, self._trial())
+
+    async def take(self, suggestion: Suggestion) -> InjectionTrace:
+        """Make the change that an explanation suggests, whatever it changes, and return the fresh trace.
+
+        Words that the user might have said go into the conversation, from where ``conversation.undo`` takes them back.
+
+        Raises:
+            ConfigError: It is no suggestion, or one of another workbench that does not fit here; nothing was changed.
+        """
+        take(self, suggestion)
+        await self.settled()
+        return self.trace
+
+    def case(self, id: str, expected: Any = None, **about: Any) -> Case:
+        """Return the open call as a labelled case; see :func:`memwb.workbench.cases.case_of`."""
+        from .cases import case_of
+
+        return case_of(self, id, expected, **about)
 
     def export(self, path: Any) -> Export:
         """Write the settings as a module for an agent, with a test of the preview; see ``Workbench.export``."""
@@ -279,7 +302,7 @@ class WorkbenchState(SettingsState):
     # -- refreshing ---------------------------------------------------------------------------------------------
 
     def _stores(self) -> Stores:
-        by_name = {store.name: store for store in self.source.stores}
+        by_name = {store.name: retokenized(store, self.tokenizer) for store in self.source.stores}
         return Stores(tuple(by_name[name] for name in self.store_names))
 
     async def _refresh(self) -> None:
@@ -308,6 +331,10 @@ class WorkbenchState(SettingsState):
             listings=self.source.listings,
             agent=self.source.agent,
             state=self.agent_state,
+            apart=tuple(store for store in self.source.stores if store.name not in self.store_names),
+            writer=self.source.manager,
+            format=self.slots["format"],
+            at=recorded.at if (recorded := self.live.call) is not None and not call else said_at(seen),
             placement=self.source.placement,
         )
 
