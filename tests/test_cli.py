@@ -42,7 +42,7 @@ CHANGES = {
     "worse_callback": (
         worse_callback,
         "did not arrive: it shares no word with the query. Searched: weather",
-        "Changed: setting 'two_messages': query was last_two_messages (source ",
+        "Changed: setting 'two_messages': query was last_two_messages and is query.",
     ),
     "changed_store": (
         changed_store,
@@ -52,7 +52,7 @@ CHANGES = {
     "changed_format": (
         changed_format,
         "+- I have moderate mobility issues and use a cane for support.",
-        "Changed: setting 'default': format was not set and is format (source ",
+        "Changed: setting 'default': format was not set and is format.",
     ),
 }
 

@@ -279,18 +279,24 @@ def _changes(report: Report, baseline: Report) -> Iterator[str]:
         if now is None or now == before:
             continue
         for key in sorted({*before, *now}):
-            if before.get(key) != now.get(key):
-                yield f"setting {name!r}: {key} was {_value(before.get(key))} and is {_value(now.get(key))}"
+            was, is_now = before.get(key), now.get(key)
+            if was != is_now:
+                yield f"setting {name!r}: {key} {_change(_value(was), _value(is_now))}"
     for what in ("cases", "stores"):
         if what in baseline.data and baseline.data[what] != report.data.get(what):
             yield f"the {what} are not those of the baseline"
 
 
+def _change(was: str, is_now: str) -> str:
+    return f"is {is_now} as before, with another source" if was == is_now else f"was {was} and is {is_now}"
+
+
 def _value(value: Any) -> str:
+    """Write a setting's value; of a function, which is told with a hash of its source, the name alone."""
     if value is None:
         return "not set"
-    name, at, source = value.rpartition("@") if isinstance(value, str) else ("", "", "")
-    return f"{visible(name)} (source {source})" if at else shortened(repr(value), 60)
+    name, at, _ = value.rpartition("@") if isinstance(value, str) else ("", "", "")
+    return visible(name) if at else shortened(repr(value), 60)
 
 
 # -- in words -------------------------------------------------------------------------------------------------------

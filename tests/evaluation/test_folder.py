@@ -101,7 +101,7 @@ async def test_a_worse_callback_is_told_with_case_setting_and_reason(folder):
         ("turns", "talk"),
     ]
     assert "    why:    'I use a cane.' did not arrive: it shares no word with the query." in str(error)
-    assert "Changed: setting 'turns': query was whole_history (source " in str(error)
+    assert "Changed: setting 'turns': query was whole_history and is query." in str(error)
 
 
 async def test_a_callback_that_raises_is_told_with_its_error(folder):
