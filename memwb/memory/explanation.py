@@ -61,6 +61,7 @@ class Explanation:
         before: The hits that its store ranks before it, at most eight, where it is cut.
         others: Further entries that hold the text that was asked for, each fit to be asked about itself; at most 20.
         among: How many entries hold that text; 0 where one entry was meant.
+        newer: Whether it was written after the model call that was asked about, where the times of both are known.
         advice: What to do where no change of settings can help; "" where there is nothing to say.
     """
 
@@ -80,8 +81,19 @@ class Explanation:
     before: tuple[Hit, ...] = ()
     others: tuple[Any, ...] = ()
     among: int = 0
+    newer: bool = False
     advice: str = ""
     _wanted: Wanted | None = field(default=None, repr=False, compare=False)  # what the changes are tried for
+
+    @property
+    def suggestible(self) -> bool:
+        """Whether there is an entry that changes could be tried for: it is known, and did not arrive."""
+        return not self.arrived and (self._wanted is None or self._wanted.known)
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether a part of a text was given, which other entries may hold too."""
+        return self._wanted is not None and bool(self._wanted.held)
 
     @property
     def details(self) -> list[str]:

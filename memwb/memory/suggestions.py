@@ -102,8 +102,10 @@ def tokenizer_named(name: str) -> Tokenizer:
     return getattr(ranking, TOKENIZERS[name])  # type: ignore[no-any-return]
 
 
-def retokenized(store: Any, tokenizer: Tokenizer) -> Any:
+def retokenized(store: Any, tokenizer: Tokenizer | None) -> Any:
     """Return a view of the store that searches with another tokenizer; the store itself where it takes none."""
+    if tokenizer is None:
+        return store
     return store.with_tokenizer(tokenizer) if callable(getattr(store, "with_tokenizer", None)) else store
 
 
@@ -237,15 +239,15 @@ def _said(found: Explanation, wanted: Wanted, asked: Asked, before: InjectionTra
 
 
 def _telling(wanted: Wanted, asked: Asked, before: InjectionTrace) -> list[str]:
-    """Return the words of the entry that the query lacks, without stop words where there are others."""
+    """Return the words of the entry that the query lacks, long ones first, stop words where there are no others."""
     from ..ranking import STOP_WORDS
 
     holder = next((store for store in asked.stores if store.name == wanted.store), None)
     if holder is None or not callable(getattr(holder, "tokenizer", None)):
         return []
     own = set(tokenizer_of(holder)(wanted.content)).difference(tokens_of(holder, before.query or ""))
-    words = in_order(own, wanted.content)
-    return [word for word in words if word not in STOP_WORDS] or list(words)
+    words = sorted(in_order(own, wanted.content), key=len, reverse=True)
+    return [word for word in words if word not in STOP_WORDS] or words
 
 
 def _saying(words: str, asked: Asked) -> Iterator[Change]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ..workbench.explaining import take
 from . import panes
 from .panel import as_coroutine
 
@@ -45,12 +46,17 @@ class PageActions:
         self._draw()
 
     def _do_try(self, message: dict[str, Any]) -> None:
-        explanation = self.state.preview.explanation if self.state.preview else None
-        for suggestion in explanation.suggestions if explanation else ():
+        for suggestion in self.state.preview.suggestions if self.state.preview else ():
             if suggestion.text == message["text"]:  # the one that the button named: a newer answer may list others
                 self._why_open = False
-                self.state.put(**suggestion.settings)
+                take(self.state, suggestion)
                 return
+
+    def _do_other(self, message: dict[str, Any]) -> None:
+        explanation = self.state.preview.explanation if self.state.preview else None
+        others = explanation.others if explanation else ()
+        if message["at"] < len(others):
+            self.state.look_for(others[message["at"]], pause=0.0)
 
     def _do_find(self, message: dict[str, Any]) -> None:
         self.state.look_for(str(message.get("value", "")))

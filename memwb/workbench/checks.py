@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._json import NotJsonError, dumps, loads
 from .._text import counted, shortened
@@ -13,9 +13,13 @@ from ..errors import ConfigError, nearest
 from ..memory import MemoryManager
 from ..memory.messages import copied
 from ..memory.settings import INJECTION_KEYS, Injection, at_least_one, check_injection_value, resolve_injection
+from ..memory.suggestions import TOKENIZERS, tokenizer_named
 from .source import Source, read_messages
 
-SETTINGS = tuple("max_entries trigger query format placement stores call messages injection state".split())
+if TYPE_CHECKING:
+    from ..ranking import Tokenizer
+
+SETTINGS = tuple("max_entries trigger query format placement stores tokenizer call messages injection state".split())
 
 
 def checked_setting(source: Source, key: str, value: Any) -> Any:
@@ -39,6 +43,8 @@ def checked_setting(source: Source, key: str, value: Any) -> Any:
         return source.state if value is None else checked_state(source, value)
     if key == "stores":
         return _checked_stores([store.name for store in source.stores], value)
+    if key == "tokenizer":
+        return None if value is None else _checked_tokenizer(source, value)
     if key == "placement" and value is None:
         return source.placement or Injection().placement
     assert key in INJECTION_KEYS
@@ -117,6 +123,28 @@ def check_stores(source: Source) -> None:
     """Refuse stores that do not go together, in a manager's own words; what a Strands agent holds, it has taken."""
     if source.placement is None:
         MemoryManager(source.stores, search_tool_config=False)
+
+
+def _checked_tokenizer(source: Source, value: Any) -> Tokenizer:
+    """Return the tokenizer with which the stores are searched that take one."""
+    if isinstance(value, str) and value in TOKENIZERS:
+        tokenizer = tokenizer_named(value)
+    elif not isinstance(value, str) and callable(value):
+        tokenizer = value
+    else:
+        names = ", ".join(TOKENIZERS)
+        raise ConfigError(
+            f"Workbench: tokenizer is {value!r:.80}; it is one of {names}, a function from a text to its tokens, or "
+            f"None for each store's own.{nearest(str(value), tuple(TOKENIZERS))}",
+            key="tokenizer",
+            value=value,
+            allowed=tuple(TOKENIZERS),
+        )
+    if not any(hasattr(store, "with_tokenizer") for store in source.stores):
+        raise ConfigError(
+            "Workbench: no store here takes a tokenizer: they rank by a way of their own.", key="tokenizer", value=value
+        )
+    return tokenizer
 
 
 def _checked_stores(known: list[str], value: Any) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ _READY: dict[str, tuple[Any, ...]] = {
     ),
     "trigger": (),
 }
-_FILTERS: dict[str, tuple[Any, ...]] = {
+FILTERS: dict[str, tuple[Any, ...]] = {
     "format": (callbacks.score_floor, callbacks.no_duplicates, callbacks.not_said),
 }
 
@@ -43,7 +43,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     name: {
         DEFAULT: None,
         **{_named(one): one for one in ready},
-        **{f"filter: {_named(one)}": one for one in _FILTERS.get(name, ())},
+        **{f"filter: {_named(one)}": one for one in FILTERS.get(name, ())},
     }
     for name, ready in _READY.items()
 }
@@ -55,7 +55,7 @@ def choose(state: SettingsState, name: str, choice: str) -> None:
     _refuse_unknown("callback", name, tuple(CHOICES))
     _refuse_unknown(name, choice, tuple(CHOICES[name]))
     function = CHOICES[name][choice]
-    if function not in _FILTERS.get(name, ()):
+    if function not in FILTERS.get(name, ()):
         state.put(**{name: function})
         return
     texts = {name: with_filter(state.slots[name].source, function, _callback(state, name))}

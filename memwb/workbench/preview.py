@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from .._text import counted
 from ..catalog import Record
 from ..memory import Explanation, Hit, InjectionTrace, Message, ranking_of
-from ..memory.explain import decided, matching, with_suggestions
+from ..memory.explain import Suggestion, matching
 from ..memory.injection import Call, run_injection
 from ..memory.search import is_the_stores_own
 from ..memory.settings import Injection
+from .explaining import complete, decide
 from .silence import Neighbour, neighbours, never_written
 from .verdict import Verdict, verdict_of
+
+if TYPE_CHECKING:
+    from .editor import Slot
 
 SHOWN_HITS = 50
 """Hits of each store that the screen shows (more where max_entries is more); how many more matched is said."""
@@ -38,6 +43,8 @@ class Preview:
         matching: How many entries match in the stores that answered; None where one cannot say.
         entries: How many entries the stores hold; None where a store cannot list.
         explanation: Why the entry that is looked for arrived or not; None when none is looked for.
+        starved: Why the best entry did not arrive of a store that lost all its places to those before it; None where
+            there is no such store, or an entry is looked for.
         unwritten: Why the stores hold nothing at all, in words; "" when they hold entries, fail or cannot list.
         neighbours: Files of entries beside a file that is missing.
         wanted: The entries that should arrive: ids, texts, or records where a store tells no ids itself.
@@ -51,6 +58,13 @@ class Preview:
     unwritten: str = ""
     neighbours: tuple[Neighbour, ...] = ()
     wanted: tuple[str | Record, ...] = ()
+    starved: Explanation | None = None
+
+    @property
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """The changes that were tried and bring in the entry that the verdict is about, the smallest first."""
+        about = self.explanation or self.starved
+        return about.suggestions if about is not None else ()
 
     def is_wanted(self, hit: Hit) -> bool:
         """Whether the hit is one of the entries that should arrive."""
@@ -104,6 +118,10 @@ class Question:
         listings: For a store that cannot list itself: a store over the same entries, by name.
         agent: Shown to a trigger predicate.
         state: The agent's, shown to a trigger predicate.
+        apart: Stores of the source that are not searched.
+        writer: The manager that writes to the stores, where it is known.
+        format: The format callback and its editor's text.
+        at: When the model call was made, where that is known.
         placement: Where the source's SDK puts the block, None outside of one.
     """
 
@@ -115,6 +133,10 @@ class Question:
     listings: dict[str, Any] = field(default_factory=dict)
     agent: Any = None
     state: Any = None
+    apart: tuple[Any, ...] = ()
+    writer: Any = None
+    format: Slot | None = None
+    at: datetime | None = None
     placement: str | None = None
 
     async def trace(self, call: Call) -> InjectionTrace:
@@ -143,7 +165,6 @@ class Question:
         stores, settings = self.stores, self.settings
         with log:
             trace = await self.trace(call)
-        given: dict[str, Any] = {"call": trial, "agent": self.agent, "state": self.state}
         hits: tuple[Hit, ...] = ()
         found: int | None = 0
         if settings and trace.query and trace.stage("search").status != "not reached":
@@ -151,19 +172,27 @@ class Question:
             found = await _total(matching(answer.store, trace.query) for answer in trace.answers if not answer.error)
         listed = [self.listings.get(store.name, store) for store in stores.stores]
         entries = await _total(_count(store) for store in listed)
-        explanation = None
+        explanation, starved = None, None
         wanted = tuple([await named(self.listings, item) for item in self.expected])
         target = await named(self.listings, self.looked_for) if self.looked_for else _first_missing(wanted, trace)
         if target:
-            explanation = await decided(stores, target, self.messages, settings, trace=trace, **given)
+            explanation = await decide(self, target, trace, trial)
+        elif best := next((note.hits[0] for note in trace.notes if note.kind == "starved"), None):
+            starved = await decide(self, best, trace, trial)
         unwritten = never_written(listed) if entries == 0 and not any(answer.error for answer in trace.answers) else ""
         beside = neighbours(listed) if unwritten else ()
-        preview = Preview(trace, hits, found, entries, explanation, unwritten, beside, wanted)
-        if explanation is None or explanation.arrived:
+        preview = Preview(trace, hits, found, entries, explanation, unwritten, beside, wanted, starved)
+        about = explanation or starved
+        if about is None or not (about.suggestible or about.ambiguous):
             return preview
         early(preview)
-        tried = await with_suggestions(explanation, stores, self.messages, settings, trace=trace, **given)
-        return replace(preview, explanation=tried)
+        about = await complete(self, about, trace, trial)
+        return replace(preview, starved=about) if explanation is None else replace(preview, explanation=about)
+
+    async def explain(self, target: Any, trace: InjectionTrace, trial: Call) -> Explanation:
+        """Explain any entry, with what was tried."""
+        found = await decide(self, await named(self.listings, target), trace, trial)
+        return await complete(self, found, trace, trial)
 
 
 async def named(listings: Mapping[str, Any], target: Any) -> Any:

@@ -30,7 +30,7 @@ class Verdict:
 def verdict_of(preview: Preview) -> Verdict:
     """Judge a preview: by the entry that is looked for, where there is one, else by what arrived."""
     trace, explanation = preview.trace, preview.explanation
-    if explanation is not None and trace.stage("search").status != "failed":
+    if explanation is not None and (trace.stage("search").status != "failed" or explanation.stage == "store"):
         return Verdict("arrived" if explanation.arrived else "missing", explanation.sentence)
     if trace.injected:
         return _arrived(preview)
@@ -51,4 +51,6 @@ def _arrived(preview: Preview) -> Verdict:
         sentence += f"; {which} matched on stop words alone"
     if preview.down:
         sentence += f"; {preview.down} failed"
+    if preview.starved is not None:
+        sentence += f"; {next(note.text for note in trace.notes if note.kind == 'starved')}"
     return Verdict("doubtful" if noise == len(kept) else "arrived", f"{sentence}.")

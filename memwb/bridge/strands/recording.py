@@ -7,8 +7,10 @@ import logging
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, overload
 
+from ... import _time
 from ..._text import counted, cropped
 from ...errors import ConfigError
 from ...memory import InjectionTrace, Message
@@ -32,6 +34,7 @@ class RecordedCall:
         trace: The injection of this call: the agent's own where memwb injects, else memwb's over the same history,
             stores and settings, made at the moment of the call.
         state: A copy of the agent's state at the call, which a trigger predicate sees.
+        at: When it was made.
         difference: How what the model got differs from the trace, in a sentence; empty where it is the same, byte for
             byte.
     """
@@ -42,6 +45,7 @@ class RecordedCall:
     trace: InjectionTrace
     state: Any = None
     difference: str = ""
+    at: datetime | None = None
 
     def __repr__(self) -> str:
         outcome = f"differs: {self.difference}" if self.difference else "as the trace shows"
@@ -105,12 +109,12 @@ class Recording(Sequence[RecordedCall]):
     async def record(self, context: Any) -> None:
         """Write down a call that is about to be made. Nothing that fails here reaches the agent."""
         try:
-            before = copy.deepcopy(list(context.agent.messages))
+            at, before = _time.now(), copy.deepcopy(list(context.agent.messages))
             after = sent(context.messages)
             trace = await self._trace(before, context.agent)
             state = copy.deepcopy(context.agent.state)
             differs = difference(sent(trace.messages), after)
-            call = RecordedCall(len(self) + 1, before, after, trace, state, differs)
+            call = RecordedCall(len(self) + 1, before, after, trace, state, differs, at)
             self._calls.append(call)
             self._tell(call)
         except Exception as error:

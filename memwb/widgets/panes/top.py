@@ -47,7 +47,6 @@ def _waiting(state: WorkbenchState) -> str:
 def _verdict_bar(state: WorkbenchState, preview: Preview, why_open: bool) -> Node:
     verdict = preview.verdict
     mark, kind = _VERDICTS[verdict.kind]
-    explanation = preview.explanation
     return el(
         "div",
         "memwb-verdict",
@@ -62,7 +61,7 @@ def _verdict_bar(state: WorkbenchState, preview: Preview, why_open: bool) -> Nod
             aria_expanded=str(why_open).lower(),
             disabled=None if _has_more(preview) else "disabled",
         ),
-        _fix(explanation),
+        _fix(preview),
         _calls(state),
     )
 
@@ -71,12 +70,12 @@ def _has_more(preview: Preview) -> bool:
     return preview.explanation is not None or bool(preview.trace.notes) or preview.trace.error is not None
 
 
-def _fix(explanation: Explanation | None) -> Node | None:
-    if explanation is None or not explanation.suggestions:
+def _fix(preview: Preview) -> Node | None:
+    if not preview.suggestions:
         return None
-    suggestion = explanation.suggestions[0]
+    suggestion = preview.suggestions[0]
     text = f"Try: {suggestion.text}"
-    short = text.rsplit(" (and ", 1)[0]  # what comes in beside it is in the tool tip, and behind "Why"
+    short = text.partition(" (and ")[0]  # what comes in beside it is in the tool tip, and behind "Why"
     return el("button", "memwb-fix", short, action={"do": "try", "text": suggestion.text}, title=text)
 
 
@@ -172,7 +171,7 @@ def _matched(preview: Preview) -> str:
 
 
 def _popover(state: WorkbenchState, preview: Preview) -> Node:
-    explanation, trace = preview.explanation, preview.trace
+    explanation, trace = preview.explanation or preview.starved, preview.trace
     content: list[Node] = []
     if explanation is not None:
         if explanation.sentence != preview.verdict.sentence:
@@ -183,6 +182,9 @@ def _popover(state: WorkbenchState, preview: Preview) -> Node:
             content.append(
                 el("p", "", f"Words of the query not in it: {shortened(', '.join(explanation.missing), 200)}")
             )
+        if explanation.words:
+            content.append(el("p", "", f"Its own words: {shortened(', '.join(explanation.words), 200)}"))
+        content.extend(_around(explanation))
         content.extend(_tried(explanation))
     if trace.error is not None and not failed_stores(trace):  # those are among the notes
         content.append(el("p", "memwb-bad", f"{trace.skipped_at} failed: {trace.reason}"))
@@ -195,11 +197,30 @@ def _popover(state: WorkbenchState, preview: Preview) -> Node:
     return el("div", "memwb-popover", close, *content, role="dialog", aria_label="Why")
 
 
+def _around(explanation: Explanation) -> list[Node]:
+    """What took the places before the entry, which others hold the text that was asked for, and what to do."""
+    content = []
+    if explanation.before:
+        content.append(el("p", "", "Ranked before it:"))
+        content.append(el("ol", "", *(el("li", "", quoted(hit.content, 80)) for hit in explanation.before)))
+    if explanation.others:
+        content.append(el("p", "", "Others that hold it:"))
+        buttons = [
+            el("button", "", quoted(other.content, 80), action={"do": "other", "at": at})
+            for at, other in enumerate(explanation.others)
+        ]
+        content.append(el("ul", "", *(el("li", "", button) for button in buttons)))
+    return [*content, *([el("p", "", explanation.advice)] if explanation.advice else [])]
+
+
 def _tried(explanation: Explanation) -> list[Node]:
     if explanation.arrived:
         return []
+    if not explanation.suggestions and explanation.advice:
+        return []
     if not explanation.suggestions:
-        return [el("p", "", "None of the changes that memwb tries brings it in: another limit, another query.")]
+        tries = "another limit, query, order of stores or format, and its words said by the user"
+        return [el("p", "", f"None of the changes that memwb tries brings it in: {tries}.")]
     rows = [
         el("li", "", el("button", "", f"Try: {suggestion.text}", action={"do": "try", "text": suggestion.text}))
         for suggestion in explanation.suggestions
