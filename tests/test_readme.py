@@ -99,6 +99,29 @@ async def test_the_example_of_sessions_runs(tmp_path, monkeypatch):
     await names["memory"].close()
 
 
+async def test_the_example_of_an_evaluation_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    [block] = re.findall(r"```python\n(.*?)```", section("Which settings are better"), flags=re.DOTALL)
+    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    await eval(code, {})
+
+    assert (
+        "+0.143 [+0.073, +0.214], 51 won, 17 lost, 91 tied (randomisation test, p < 0.001)" in capsys.readouterr().out
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.jsonl", "run.jsonl"]
+
+
+async def test_the_example_of_a_guarded_folder_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [block] = re.findall(r"```python\n(.*?)```", section("Guard it in CI"), flags=re.DOTALL)
+    names: dict[str, object] = {}
+    await eval(compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+
+    said = re.search(r"check\(\)  # (.*)", block)
+    assert said is not None
+    assert repr(await names["folder"].check()) == said[1]
+
+
 def test_it_shows_one_picture():
     assert re.findall(r"!\[.+?\]\((.+?)\)", README) == ["notebooks/img/workbench.png"]
 
