@@ -73,8 +73,8 @@ async def tables() -> str:
         mean = report["inject everything"]
         tied = report["the latest message, 5 entries"].tied
         parts.append(
-            f"`{name}`: {mean.cases} cases, {mean.needing} of which need memory. In {tied} of them the order of the entries\n"
-            "alone decides whether an expected one is among the first five, since others score as much."
+            f"`{name}`: {mean.cases} cases, {mean.needing} of which need memory. In {tied} of them the order of the "
+            "entries\nalone decides whether an expected one is among the first five, since others score as much."
         )
         parts.append("\n".join([_line(NAMES), _line(RULES), *rows(report)]))
     return "\n\n".join(parts)
