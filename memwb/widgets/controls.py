@@ -50,13 +50,16 @@ class Controls:
             description="explain…", tooltip="Each setting in words, the stores that are searched, and timings"
         )
         self._words = TreeView(self._act)
+        self._place = ipywidgets.VBox(
+            [self._words]
+        )  # shown and hidden by its class, which the view itself cannot change
         self._ready: ReadyBar | None = None
         self._code: CodeEditor | None = None  # made with the bar, when first opened: most workbenches do without
         self._mistake = TreeView(self._act)
         self._editor = ipywidgets.VBox([self._mistake])
         edits = ipywidgets.HBox(list(self._buttons.values()))
         row = ipywidgets.HBox([self._max_entries, self._trigger, self._placement, self._explain, edits])
-        self.widgets = [self._editor, self._words, row]
+        self.widgets = [self._editor, self._place, row]
         self._name_classes(row, edits)
         self._listen()
         self.draw()
@@ -69,7 +72,7 @@ class Controls:
         self._placement.add_class("memwb-choice").add_class("memwb-place")
         for button in (*self._buttons.values(), self._explain):
             button.add_class("memwb-open")
-        self._words.add_class("memwb-words-pane")
+        self._place.add_class("memwb-words-pane")
         self._mistake.add_class("memwb-mistake")
         self._editor.add_class("memwb-editor")
 
@@ -132,7 +135,7 @@ class Controls:
 
     def _draw_words(self) -> None:
         shown = self._explained > 0
-        (self._words.add_class if shown else self._words.remove_class)("memwb-shown")
+        (self._place.add_class if shown else self._place.remove_class)("memwb-shown")
         (self._explain.add_class if shown else self._explain.remove_class)("mod-active")
         if shown:
             self._words.show(panes.settings(self._state, self._explained))

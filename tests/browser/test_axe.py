@@ -17,6 +17,7 @@ RUN = """async (root) => {
 }"""
 
 SHOWN = (
+    "talk broken-call paste words "
     "first why editor mistake ready probe failing half-failing empty missing no-user skipped many several input "
     "entries filtered cell sorted extraction extraction-prompts timeline tools-search tools-add sessions "
     "session-summary"

@@ -23,7 +23,8 @@ class Bench:
         self.state = WorkbenchState(self.store, "Do I use a cane?", **given)
         self.controls = Controls(self.state)
         self.state.subscribe(self.controls.draw)
-        self.editor, self.words, row = self.controls.widgets
+        self.editor, self.place, row = self.controls.widgets
+        (self.words,) = self.place.children
         self.max_entries, self.trigger, self.placement, self.explain, edits = row.children
         self.buttons = edits.children
 
@@ -382,10 +383,10 @@ def buttons(tree):
 
 async def test_each_setting_is_explained_in_words_and_stays_true_while_it_changes():
     bench = await opened()
-    assert "memwb-shown" not in bench.words._dom_classes
+    assert "memwb-shown" not in bench.place._dom_classes
     bench.explain.click()
     await bench.state.settled()
-    assert "memwb-shown" in bench.words._dom_classes
+    assert "memwb-shown" in bench.place._dom_classes
     shown = words(bench.words.tree)
     for name in ("max_entries", "trigger", "query", "format", "placement", "stores", "messages", "call", "state"):
         assert f"{name}   " in shown, name
@@ -395,7 +396,7 @@ async def test_each_setting_is_explained_in_words_and_stays_true_while_it_change
     shown = words(bench.words.tree)
     assert "last_two_messages" in shown
     await bench.open("query")
-    assert "memwb-shown" not in bench.words._dom_classes
+    assert "memwb-shown" not in bench.place._dom_classes
     assert "memwb-shown" in bench.editor._dom_classes
 
 
@@ -403,7 +404,8 @@ async def test_stores_are_chosen_and_ordered_in_the_words():
     state = WorkbenchState([ListStore("a cane", name="one"), ListStore("a cane, too", name="two")], "a cane")
     controls = Controls(state)
     state.subscribe(controls.draw)
-    view = controls.widgets[1]
+    place = controls.widgets[1]
+    (view,) = place.children
 
     async def press(name):
         controls._act(buttons(view.tree)[name])
@@ -419,7 +421,7 @@ async def test_stores_are_chosen_and_ordered_in_the_words():
     await press("Search two")
     assert state.store_names == ("one", "two")
     await press("Close the settings in words")
-    assert "memwb-shown" not in view._dom_classes
+    assert "memwb-shown" not in place._dom_classes
 
 
 @pytest.mark.parametrize(("release", "placement", "told"), [((1, 62), "append", True), ((1, 48), "prepend", False)])

@@ -71,17 +71,19 @@ def form(opened: Form, take: int | None) -> Node:
     fields = [_field(opened, at, each, take) for at, each in enumerate(opened.fields)]
     title, before, after, buttons = parts
     keys = el("small", "memwb-push", el("kbd", "", "Ctrl Enter"), " saves, ", el("kbd", "", "Esc"), " cancels")
+    bar = head(title, keys)
     inside = el("div", "memwb-fields", before, *fields, after, data_key=f"form {opened.number}")
     foot = el("div", "memwb-foot", *buttons)
-    return el("div", "memwb-form", frame(head(title, keys), inside, label=title), foot, role="form", aria_label=title)
+    return el("div", "memwb-writing", frame(bar, inside, label=title), foot, role="form", aria_label=title)
 
 
 def _button(text: str, do: str, classes: str = "", **more: Any) -> Node:
-    return el("button", classes, text, action={"do": do, "form": True, **more})
+    title = "Ctrl + Enter" if do == "save" else None
+    return el("button", classes, text, action={"do": do, "form": True, **more}, title=title)
 
 
 def _save(text: str) -> list[Node]:
-    cancel = el("button", "memwb-cancel", "Cancel", action={"do": "cancel"})
+    cancel = el("button", "memwb-cancel", "Cancel", action={"do": "cancel"}, title="Escape")
     return [_button(text, "save", "memwb-save"), cancel]
 
 
@@ -132,7 +134,9 @@ def _field(opened: Form, at: int, given: Field, take: int | None) -> Node:
         "textarea",
         "memwb-json" if given.kind == "json" else "",
         value=given.value,
-        rows=str(min(max(given.value.count("\n") + 1 + len(given.value) // 44, 3), 14)),
+        rows=str(
+            min(max(given.value.count("\n") + 1 + len(given.value) // 44, 8 if opened.kind == "paste" else 3), 14)
+        ),
         aria_label=given.title,
         aria_invalid="true" if error else None,
         spellcheck="false" if given.kind == "json" else None,

@@ -29,7 +29,7 @@ def settings(state: WorkbenchState, take: int | None = None) -> Node:
     if state.settings is None:
         rows.insert(0, el("p", "memwb-warn", "Injection is off: await wb.set(injection=True) switches it on."))
     inside = frame(head("Settings in words", close), *rows, _timings(state), label="Settings in words")
-    return el("div", "memwb-form memwb-meanings", inside)
+    return el("div", "memwb-writing memwb-meanings", inside)
 
 
 def _values(state: WorkbenchState) -> dict[str, str]:
