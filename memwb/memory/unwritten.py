@@ -11,6 +11,7 @@ from .messages import text
 
 if TYPE_CHECKING:
     from .extraction.batches import ExtractionStatus
+    from .extraction.happenings import Failed
     from .extraction.log import ExtractionLog
     from .types import Message
 
@@ -99,8 +100,7 @@ def _facts(says: _Says, log: ExtractionLog, statuses: Sequence[ExtractionStatus]
 
     for status in statuses:
         if any(map(says, status.unwritten)):
-            errors = [event.error for event in log.of(Failed, status.store)]
-            why = f": {cropped(repr(errors[-1]), 80)}" if errors else ""
+            why = _last_error(log.of(Failed, status.store))
             yield Unwritten(
                 f"it was extracted, and its write to {status.store!r} failed{why}",
                 "`await manager.retry_unwritten()` tries again.",
@@ -135,8 +135,7 @@ def _message(number: int, status: ExtractionStatus, log: ExtractionLog, settings
     elif number in status.saving:
         yield Unwritten(f"{begins}, and it is being saved to {store!r}", "`await manager.wait_for_saves()` waits.")
     elif number in status.pending and status.failures:
-        errors = [event.error for event in log.of(Failed, store)]
-        why = f": {cropped(repr(errors[-1]), 80)}" if errors else ""
+        why = _last_error(log.of(Failed, store))
         yield Unwritten(f"{begins}, and saving it to {store!r} failed{why}", FLUSH)
     elif number in status.pending:
         yield Unwritten(f"{begins}, and is not saved to {store!r} yet: {_progress(status, settings.triggers)}", FLUSH)
@@ -145,6 +144,14 @@ def _message(number: int, status: ExtractionStatus, log: ExtractionLog, settings
             f"{begins}, and extraction for {store!r} made no such entry of it",
             "`wb.extraction()` shows what the model was asked, and tries another prompt.",
         )
+
+
+def _last_error(failed: Sequence[Failed]) -> str:
+    """Name the last failure; of several writes that failed together, the first of them."""
+    if not failed:
+        return ""
+    error = failed[-1].error
+    return f": {cropped(repr(next(iter(getattr(error, 'errors', ())), error)), 80)}"
 
 
 def _progress(status: ExtractionStatus, triggers: Iterable[Any]) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memwb import callbacks
 from memwb.errors import ConfigError
+from memwb.stores import TestMemoryStore
 from memwb.workbench import WorkbenchState
 from tests.workbench.fakes import ABOUT_ME, ListStore, tool_call, tool_result
 
@@ -51,6 +52,7 @@ CHANGES = st.one_of(
     st.fixed_dictionaries({"format": st.sampled_from([shout, failing, blank, None])}),
     st.fixed_dictionaries({"placement": st.sampled_from(["prepend", "append", None])}),
     st.fixed_dictionaries({"stores": st.sampled_from([["home"], ["work"], ["work", "home"], "home", None])}),
+    st.fixed_dictionaries({"tokenizer": st.sampled_from(["any script", "without stop words", "words", None])}),
     st.fixed_dictionaries({"call": st.integers(1, 3)}),
     st.fixed_dictionaries({"messages": st.sampled_from(TALKS)}),
 )
@@ -70,6 +72,7 @@ STEPS = st.lists(
         st.tuples(st.just("edit"), TEXTS),
         st.tuples(st.just("undo"), st.none()),
         st.tuples(st.just("settle"), st.none()),
+        st.tuples(st.just("take"), st.integers(0, 3)),
         st.tuples(st.just("look"), st.sampled_from(["", "cane", "e2", "nowhere"])),
     ),
     max_size=12,
@@ -77,7 +80,8 @@ STEPS = st.lists(
 
 
 def stores():
-    return [ListStore(*ABOUT_ME, name="home"), ListStore(*WORK, name="work")]
+    work = [{"id": f"w{at}", "content": text} for at, text in enumerate(WORK)]
+    return [ListStore(*ABOUT_ME, name="home"), TestMemoryStore.from_records(work, name="work")]
 
 
 async def taken(state, step, value):
@@ -93,6 +97,12 @@ async def taken(state, step, value):
         state.apply("query", value)
         await state.settled()
         assert state.settings == before or state.slots["query"].problem is None or value.endswith("5")
+    elif step == "take":
+        await state.settled()
+        for suggestion in state.preview.suggestions[value : value + 1]:
+            trace = await state.take(suggestion)
+            assert state.preview.explanation is None or state.preview.explanation.arrived
+            assert len(trace.entries) >= suggestion.rank
     elif step == "undo":
         state.undo("query")
     elif step == "look":
@@ -104,7 +114,7 @@ async def taken(state, step, value):
 def built_from(state):
     """A workbench that is made with what the other one has come to."""
     fresh = WorkbenchState(state.source.stores, state.messages, injection=state.injection)
-    fresh.put(stores=state.store_names, **({"call": state.call} if state.call else {}))
+    fresh.put(stores=state.store_names, tokenizer=state.tokenizer, **({"call": state.call} if state.call else {}))
     fresh.look_for(state.looked_for, pause=0.0)
     return fresh
 
