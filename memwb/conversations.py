@@ -45,7 +45,8 @@ def read(messages: Sequence[Any]) -> list[Message]:
     Args:
         messages: Dicts or objects with role and content: the content a text, None or a list of blocks; with
             ``tool_calls`` or ``tool_call_id`` as OpenAI has them; ``tool_use`` and ``tool_result`` blocks as Anthropic
-            has them; or the entries of a session. Keys beside these stay.
+            has them; or the entries of a session. Keys beside these stay. A list of texts alone takes turns, and its
+            last one is the user's.
 
     Raises:
         ConfigError: It is no such message; the error names it by its place, counted from 0, and its field.
@@ -53,6 +54,10 @@ def read(messages: Sequence[Any]) -> list[Message]:
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
         told = f"conversation: {messages!r:.80} is {type(messages).__name__}, not a list of messages."
         raise ConfigError(told, key="messages", value=messages)
+    messages = list(messages)
+    if messages and all(isinstance(each, str) for each in messages):
+        roles = ("user", "assistant")
+        messages = [{"role": roles[(len(messages) - at) % 2], "content": text} for at, text in enumerate(messages, 1)]
     found: list[Message] = []
     results = False  # whether the last message holds results of tools that more may join
     for at, given in enumerate(messages):

@@ -73,7 +73,8 @@ class ReplayAgent:
     with newer entries has a note that says so, where the messages tell their times.
 
     Args:
-        messages: The conversation, in any form that :func:`memwb.conversations.read` takes; copied.
+        messages: The conversation, in any form that :func:`memwb.conversations.read` takes, such as texts that take
+            turns and end with the user's; copied.
         manager: Its injection and its extraction take part.
         model: Answers, ``await model.complete(system_prompt, messages)``, in place of the recorded answers. Recorded
             tool calls stay, since a model that gives a text calls no tool. Default: the recorded answers.

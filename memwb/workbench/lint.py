@@ -16,6 +16,7 @@ from ..memory.messages import text as text_of
 from ..memory.notes import LARGE_TOKENS
 from .lint_calls import calls_outside, changing_names
 from .lint_markup import unescaped
+from .lint_messages import misread_messages
 
 if TYPE_CHECKING:
     from ..memory import InjectionTrace, MemoryEntry, Message
@@ -26,7 +27,7 @@ TOKEN_BUDGET = LARGE_TOKENS
 
 ESCAPE = "Write `escape(entry.content)`, with `from html import escape`."
 
-Kind = Literal["unescaped", "closed", "repeats", "budget", "differs", "notebook", "outside"]
+Kind = Literal["unescaped", "closed", "repeats", "budget", "differs", "notebook", "outside", "message"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Finding:
         callback: ``query``, ``format`` or ``trigger``.
         kind: ``unescaped`` (markup without escaping), ``closed`` (the block is closed by an entry's content),
             ``repeats`` (what the conversation says already), ``budget`` (too many tokens), ``differs`` (two runs give
-            two results), ``notebook`` (a name that only this notebook has) or ``outside`` (files, network, processes).
+            two results), ``notebook`` (a name that only this notebook has), ``outside`` (files, network, processes) or
+            ``message`` (something that a message does not have, such as ``messages[-1].text``).
         message: What is doubtful, in a sentence.
         fix: What to do about it.
         line: The line in the callback's source, from 1; None where it has no place.
@@ -99,6 +101,14 @@ def _by_text(slot: Slot) -> Iterator[Finding]:
                 "Import or define it inside the function.",
                 line,
             )
+    for read, instead, line in misread_messages(tree):
+        yield Finding(
+            slot.name,
+            "message",
+            f"{read}: a message is a dict of a role and a list of blocks",
+            f"Write {instead}.",
+            line,
+        )
     for call, what, line in calls_outside(tree):
         yield Finding(
             slot.name,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,10 @@ _TABLE = "session_entries"
 def open_path(path: Path) -> Any:
     """Return the store for a path: a TestMemoryStore for a file, an SQLiteStore or a FileStore for sessions.
 
-    Nothing is changed, and of a file of memories nothing is read yet; it need not exist.
+    Nothing is changed, and of a file of memories nothing is read yet; a name that ends in .json need not exist.
 
     Raises:
-        ConfigError: There is something else, or no such database.
+        ConfigError: There is something else, or nothing where a database, or any kind of store, may be meant.
     """
     path = path.expanduser()
     if path.is_dir():
@@ -37,9 +39,27 @@ def open_path(path: Path) -> Any:
             "is a JSONL file",
             "give the folder of sessions that it lies in, or as a conversation: Workbench(..., messages=Path(...))",
         )
+    if not path.suffix and not path.exists():
+        raise _refused(path, f"does not exist; {_beside(path)}", "for a new file of memories give a name with .json")
     from ..stores import TestMemoryStore
 
     return TestMemoryStore(name=path.stem or "memory", path=str(path))
+
+
+def _beside(path: Path) -> str:
+    """Say what lies where something is missing, what has a like name first."""
+    folder = path.absolute().parent
+    try:
+        names = [each.name + "/" * each.is_dir() for each in folder.iterdir() if not each.name.startswith(".")]
+    except OSError:
+        return f"there is no folder {str(folder)!r} either"
+    likeness = {name: SequenceMatcher(None, path.name, name).ratio() for name in names}
+    return f"beside it: {_listed(sorted(names, key=lambda name: (-likeness[name], name)))}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    return ", ".join(map(repr, names[:5])) + more if names else "nothing"
 
 
 def _folder(path: Path) -> FileStore:
@@ -50,10 +70,9 @@ def _folder(path: Path) -> FileStore:
         return FileStore(path)
     if any(path.glob("agents/agent_*")):
         raise _refused(path, "is a session of the Strands SDK", "open it by Workbench(..., messages=Path(...))")
-    shown = ", ".join(map(repr, inside[:5])) + (f" and {len(inside) - 5:,} more" if len(inside) > 5 else "")
     raise _refused(
         path,
-        f"is a folder without sessions (<session>/<user>.jsonl); it holds {shown}",
+        f"is a folder without sessions (<session>/<user>.jsonl); it holds {_listed(inside)}",
         "give a folder or a database of sessions, or the path of a file of memories",
     )
 

@@ -210,7 +210,7 @@ def read_messages(messages: Any) -> list[Message]:
     from .. import conversations
 
     if isinstance(messages, str):
-        return [_message("user", messages)]
+        return conversations.read([messages])
     if isinstance(messages, os.PathLike):
         return conversations.load(messages)
     if not isinstance(messages, Sequence):
@@ -219,12 +219,4 @@ def read_messages(messages: Any) -> list[Message]:
             key="messages",
             value=messages,
         )
-    items = list(messages)
-    if items and all(isinstance(item, str) for item in items):
-        roles = ("user", "assistant")
-        return [_message(roles[(len(items) - 1 - at) % 2], item) for at, item in enumerate(items)]
-    return conversations.read(items)
-
-
-def _message(role: str, text: str) -> Message:
-    return {"role": role, "content": [{"text": text}]}
+    return conversations.read(messages)

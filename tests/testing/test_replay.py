@@ -386,3 +386,10 @@ def test_an_argument_of_a_wrong_kind_is_refused_by_name() -> None:
         with pytest.raises(ConfigError, match=r"ReplayAgent: .* must be .*, not") as caught:
             made()
         assert caught.value.key == key
+
+
+async def test_texts_take_turns_and_end_with_the_users() -> None:
+    agent = ReplayAgent(["I like tea.", "Noted.", "What do I like?"], MemoryManager([BareStore("notes")]))
+    await agent.run()
+    assert agent.messages == [user("I like tea."), assistant("Noted."), user("What do I like?")]
+    assert len(agent.model_inputs) == 2

@@ -230,3 +230,29 @@ async def test_while_a_change_waits_only_the_text_is_judged(state):
 async def test_a_page_that_asks_at_every_drawing_has_it_looked_at_once(state):
     await state.set(format=lambda context: "<m>" + context.entries[0].content)
     assert state.review.findings("format") is state.review.findings("format")
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("return context.messages[-1].text", [2]),
+        ("return context.messages[-1]['text']", [2]),
+        ("return ' '.join(m.content for m in context.messages[-2:])", [2]),
+        ("for m in reversed(context.messages):\n        if m.role == 'user':\n            return 'x'", [3]),
+        ("last = context.messages[-1]\n    return last.text", [3]),
+        ("last = context.messages[-1]\n    return last['content'][0]['text']", []),
+        ("import memwb\n    return memwb.text(context.messages[-1])", []),
+        ("return context.text if hasattr(context, 'text') else 'x'", []),
+    ],
+    ids=range(8),
+)
+async def test_a_message_that_is_taken_for_an_object_is_found_with_what_to_write(state, body, lines):
+    await state.edit("query", f"def query(context):\n    {body}")
+    found = [one for one in await state.review.lint() if one.kind == "message"]
+    assert [one.line for one in found] == lines
+    assert all("Write `me" in one.fix for one in found)
+    if "].text" in body:
+        assert str(found[0]) == (
+            "query: line 2: context.messages[-1].text: a message is a dict of a role and a list of blocks. Write "
+            "`memwb.text(message)`, which joins its text blocks (`import memwb` inside the function)."
+        )

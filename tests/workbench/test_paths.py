@@ -119,3 +119,20 @@ async def test_sessions_are_searched_in_a_workbench_beside_other_stores():
         ("sessions", "I walk with a cane."),
     ]
     state.close()
+
+
+def test_a_path_without_suffix_that_does_not_exist_says_what_lies_beside_it(tmp_path):
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt", "notes.json", ".hidden"):
+        tmp_path.joinpath(name).touch()
+    tmp_path.joinpath("note").mkdir()
+
+    with pytest.raises(ConfigError) as refused:
+        open_path(tmp_path / "notes")
+    assert str(refused.value) == (
+        f"Workbench: {str(tmp_path / 'notes')!r} does not exist; beside it: 'note/', 'notes.json', 'a.txt', 'b.txt', "
+        "'c.txt' and 1 more; for a new file of memories give a name with .json."
+    )
+    with pytest.raises(ConfigError, match=r"there is no folder '.*nowhere' either; for a new file"):
+        open_path(tmp_path / "nowhere" / "notes")
+    with pytest.raises(ConfigError, match="beside it: nothing; for a new file"):
+        open_path(tmp_path / "note" / "notes")
