@@ -275,5 +275,3 @@ def _last(found: Explanation, wanted: Wanted, asked: Asked, before: InjectionTra
         return
     telling = _telling(wanted, asked, before)
     yield from _saying(" ".join(telling[:WORDS_TRIED]), asked) if telling else ()
-    if wanted.needed is not None and callable(getattr(asked.stores[0], "with_tokenizer", None)):
-        yield Change("tokenizer: without stop words", {"tokenizer": "without stop words"})

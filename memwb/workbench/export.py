@@ -63,6 +63,9 @@ def export(state: WorkbenchState, path: Any) -> Export:
         )
     if not state.store_names:
         raise _refused("stores", [], "no store is chosen, and an agent's memory manager wants at least one")
+    if state.tokenizer is not None:
+        why = "the tokenizer is set in this workbench alone: build the stores with it, and take it back here"
+        raise _refused("tokenizer", state.tokenizer, f"{why}, `await wb.set(tokenizer=None)`")
     _refuse_what_breaks_an_agent(trace)
     source = settings_source(
         state.settings, module.stem, stores=state.store_names, beside=BESIDE.format(test=test.stem)

@@ -413,3 +413,11 @@ async def test_a_tokenizer_that_there_is_not(value, says):
 async def test_stores_that_take_no_tokenizer():
     with pytest.raises(ConfigError, match="no store here takes a tokenizer"):
         await (await bench(SearchStore("tea"))).set(tokenizer="any script")
+
+
+async def test_a_tokenizer_that_is_tried_here_is_no_setting_of_an_agent(tmp_path):
+    state = await bench(store("tea"))
+    await state.set(tokenizer="any script")
+    with pytest.raises(ConfigError, match="tokenizer is set in this workbench alone: build the stores with it"):
+        state.export(tmp_path / "agent_memory.py")
+    assert list(tmp_path.iterdir()) == []

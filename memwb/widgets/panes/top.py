@@ -19,6 +19,10 @@ _VERDICTS = {
     "nothing": ("–", "memwb-warn"),
     "failed": ("✗", "memwb-bad"),
 }
+TRIED_TOKENIZER = (
+    "These hits are found by a tokenizer that is set here alone; an agent's stores search by it when they are built with "
+    "it: tokenizer=memwb.ranking.tokenize_any_script, for example."
+)
 _MARKS = {"done": ("✓", "memwb-good"), "skipped": ("–", "memwb-warn"), "failed": ("✗", "memwb-bad")}
 
 
@@ -101,6 +105,8 @@ def _step(sign: str, label: str, to: int, possible: bool) -> Node:
 
 def _banners(state: WorkbenchState) -> list[str]:
     banners = [*state.live.notes, *state.source.notes]
+    if state.tokenizer is not None:
+        banners.append(TRIED_TOKENIZER)
     if state.failure:
         banners.insert(0, f"The last refresh failed, what you see is older: {state.failure}")
     if state.refused:
