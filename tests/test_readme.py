@@ -84,6 +84,19 @@ async def test_the_example_of_a_real_agent_runs(tmp_path, monkeypatch):
     names["wb"].close()
 
 
+async def test_the_example_of_a_conversation_runs():
+    block = re.findall(r"```python\n(.*?)```", section("On your own memories"), flags=re.DOTALL)[1]
+    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    names: dict[str, object] = {"memwb": memwb}
+    await eval(code, names)
+
+    wb = names["wb"]
+    assert repr(wb.conversation) == "Conversation(4 messages; model call 2 of 2; 1 change can be undone)"
+    assert repr(await wb.conversation.paste('[{"role": "user", "content": "Jazz?"}]')) in block
+    assert wb.state.agent_state == {"visits": 3}
+    wb.close()
+
+
 async def test_the_example_of_sessions_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     [block] = re.findall(r"```python\n(.*?)```", section("Agents' sessions"), flags=re.DOTALL)
