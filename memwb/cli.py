@@ -94,16 +94,15 @@ def _update(given: argparse.Namespace) -> int:
     import asyncio
 
     from .evaluation.folder import load_folder
-    from .testing._notebook import run_notebook
+    from .testing._notebook import renew
 
     folder = load_folder(given.folder)
     if folder.baseline is not None:
         print(f"Before the update:\n{asyncio.run(folder.compare())}\n")
-    asyncio.run(folder.update())
+    notebooks = renew(folder.path)
     print(f"{given.folder}: the baseline is what the settings do now.")
-    for path in sorted(folder.path.glob("*.ipynb")):
-        run_notebook(path)
-        print(f"{path.name}: the outputs are renewed.")
+    for name in notebooks:
+        print(f"{name}: the outputs are renewed.")
     return 0
 
 

@@ -184,14 +184,15 @@ def test_an_interrupt_ends_it_with_a_code_and_a_word(folder, monkeypatch, capsys
     assert capsys.readouterr().err == "memwb: interrupted\n"
 
 
-def test_a_cell_that_raises_leaves_the_notebook_as_it_was(folder, capsys):
+def test_a_cell_that_raises_leaves_the_folder_as_it_was(folder, capsys):
+    changed_format(folder)
     path = folder / "regression.ipynb"
     path.write_text(path.read_text().replace("await folder.evaluate()", "1 / 0"))
-    before = path.read_bytes()
+    before = {file: file.read_bytes() for file in folder.parent.rglob("*") if file.is_file()}
 
     assert main(["update", str(folder)]) == 2
     assert "was not written: a cell raised ZeroDivisionError: division by zero" in capsys.readouterr().err
-    assert path.read_bytes() == before
+    assert {file: file.read_bytes() for file in folder.parent.rglob("*") if file.is_file()} == before
 
 
 def test_help_and_version_load_nothing_heavy():

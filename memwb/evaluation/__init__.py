@@ -1,7 +1,8 @@
 """Which settings are better: labelled cases, run through the pipeline that an agent uses, and what they earn.
 
 :func:`evaluate` runs cases under settings and returns a :class:`Report`, whose repr is a table. The figures are defined
-in :mod:`memwb.evaluation.metrics`.
+in :mod:`memwb.evaluation.metrics`. :func:`save_folder` keeps stores, cases, settings and a baseline in a folder, and
+``Report.assert_no_worse`` holds a report to an earlier one.
 """
 
 from ._masks import WordMask

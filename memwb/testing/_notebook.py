@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shutil
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from .. import _files
 from ..errors import ConfigError
+from ..evaluation.folder import BLOCKS, load_folder
+from ..evaluation.gate import BASELINE
 
 NOTEBOOK = "regression.ipynb"
 
@@ -95,12 +105,60 @@ def run_notebook(path: Path, source: str | None = None) -> None:
     where = {"metadata": {"path": str(path.parent)}}
     client = NotebookClient(notebook, timeout=600, store_widget_state=False, resources=where)
     try:
-        client.execute()
+        _run(client)
     except CellExecutionError as error:
         raise ConfigError(
-            f"{path} was not written: a cell raised {error.ename}: {error.evalue}", key="notebook", value=str(path)
+            f"{path.name} was not written: a cell raised {error.ename}: {error.evalue}", key="notebook", value=str(path)
         ) from error
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # times of the run
     notebook.metadata["language_info"] = {"name": "python"}  # not the version, which differs from machine to machine
     _files.replace(_files.resolve(path), (nbformat.writes(notebook) + "\n").encode("utf-8"))
+
+
+def renew(folder: Path) -> list[str]:
+    """Make what the settings of a case folder do now its baseline, and renew its notebooks; return their names.
+
+    It is done on a copy beside the folder, whose files are put in place when all are done: an interrupt, or a cell that
+    raises, leaves all as it was.
+
+    Raises:
+        ConfigError: As for :func:`run_notebook`.
+    """
+    beside = Path(mkdtemp(prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent))
+    try:
+        shutil.copytree(folder, beside, dirs_exist_ok=True)
+        asyncio.run(load_folder(beside).update())
+        notebooks = sorted(beside.glob("*.ipynb"))
+        for path in notebooks:
+            run_notebook(path)
+        with _no_interrupt():
+            for path in (beside / BLOCKS, beside / BASELINE, *notebooks):
+                path.replace(folder / path.name)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return [path.name for path in notebooks]
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Ignore Ctrl-C for the moment in which files are renamed."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+def _run(client: Any) -> None:
+    """Run a notebook in a thread: there the client leaves Ctrl-C alone, which it would turn into errors of its own."""
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(client.execute)
+        try:
+            running.result()
+        except KeyboardInterrupt:
+            with suppress(Exception):  # there may be no kernel yet, or no more; the thread ends by itself then
+                asyncio.run(client.km.interrupt_kernel())
+            raise
