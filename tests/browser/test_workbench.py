@@ -121,6 +121,38 @@ def test_the_fix_that_was_tried_brings_the_expected_entry_in(bench):
     assert wb.button("edit query ●").count() == 1
 
 
+def test_a_fix_of_any_kind_is_one_click(bench):
+    wb = bench(
+        "Workbench([profile, TestMemoryStore.from_records(['I teach art.', '我住在北京'], name='work')], "
+        "'Do I use a cane?', injection={'max_entries': 2})"
+    )
+    assert wb.verdict.inner_text().endswith("1 entry of 'work' cut: 'profile', registered before it, filled the places.")
+    first = wb.top.get_by_role("button", name=re.compile("^Try: stores: work first"))
+    wb.do(first.click)
+    assert in_kernel(wb, "wb.state.store_names") == ["work", "profile"]
+
+    wb.notebook.run("await wb.set(messages='北京好吗'); _ = await wb.find('我住在北京')")
+    wb.verdict.get_by_text("shares no word with the query: '北京好吗' is not '我住在北京'.").wait_for()
+    fix = wb.top.get_by_role("button", name=re.compile("^Try: tokenizer: any script"))
+    assert "arrived: rank 1 in 'work'" in wb.do(fix.click)
+    wb.top.get_by_text("found by a tokenizer that is set here alone").wait_for()
+
+    wb.notebook.run("await wb.set(messages='hello', tokenizer=None); _ = await wb.find('latex')")
+    wb.verdict.get_by_text("shares no word").wait_for()
+    say = wb.top.get_by_role("button", name=re.compile("^Try: say 'allergic'"))
+    assert "arrived: rank 1" in wb.do(say.click)
+    assert "hello allergic" in wb.talk.inner_text()
+
+
+def test_others_that_hold_the_same_text_are_one_click_away(bench):
+    wb = bench("Workbench(profile, 'Do I use a cane?')")
+    wb.notebook.run("_ = await wb.find('I ')")
+    wb.verdict.get_by_text(re.compile("^1 of . entries that hold 'I'")).wait_for()
+    wb.button("Why").click()
+    popover = wb.top.get_by_role("dialog")
+    assert "'I like jazz.' arrived" in wb.do(popover.get_by_role("button", name="I like jazz.").click)
+
+
 def test_a_hit_is_asked_about_by_a_click_and_an_entry_found_by_a_word(bench):
     wb = bench("Workbench(profile, 'Do I use a cane?', injection={'max_entries': 1})")
 
