@@ -72,11 +72,6 @@ class PageActions:
     def _do_open(self, message: dict[str, Any]) -> None:
         self.state.switch(message["path"])
 
-    async def _do_store(self, message: dict[str, Any]) -> None:
-        stores = self.state.entries.stores
-        self.state.entries.choose(store=stores[int(message["value"])] if "value" in message else message["to"])
-        await self.state.entries.load()
-
     def _do_copy(self, message: dict[str, Any]) -> None:
         preview = self.state.preview
         if preview is not None:

@@ -79,6 +79,43 @@ ENTRIES: tuple[Column, ...] = (
 )
 """The columns of stored entries (:class:`~memwb.catalog.Record`); metadata keys get theirs when they are met."""
 
+EXTRA = ("staged", "group", "store")
+"""The columns of entries that are there only where there is something to tell."""
+
+
+def entry_columns(
+    *,
+    store: bool = False,
+    staged: Callable[[Any], str] | None = None,
+    group: Callable[[Any], tuple[int, int] | None] | None = None,
+) -> tuple[Column, ...]:
+    """Return the columns of entries.
+
+    Args:
+        store: Whether one says the store of each.
+        staged: Says what is staged of an entry, "" for nothing; left out, there is no column for it.
+        group: Gives the number and size of an entry's group of near duplicates, likewise.
+    """
+
+    def staged_of(row: Any) -> Any:
+        told = staged(row) if staged is not None else ""
+        return Flags(**{"warnings" if told in ("deleted", "merged") else "good": (told,)}) if told else MISSING
+
+    def group_of(row: Any) -> Any:
+        found = group(row) if group is not None else None
+        return MISSING if found is None else f"{found[0]} ({found[1]} entries)"
+
+    owner = Column("owner", value=lambda row: MISSING if row.owner is None else row.owner, sort="owner", shown=False)
+    role = Column("role", value=lambda row: MISSING if row.role is None else row.role, sort="role", shown=False)
+    return (
+        *((Column("staged", value=staged_of, width=72, grow=0),) if staged else ()),
+        *((Column("group", "duplicates", group_of, width=96, grow=0, kind="quiet"),) if group else ()),
+        *ENTRIES,
+        *((Column("store", sort="store", width=84, grow=0, kind="quiet"),) if store else ()),
+        owner,
+        role,
+    )
+
 
 def metadata_column(key: str) -> Column:
     """Return the column of one metadata key: ``metadata.`` and the key's path, see :mod:`memwb.workbench.rows`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._dom import sendable
 from ..workbench.rows import ListRows, Rows
+from .columns import EXTRA, entry_columns
 from .grid import Grid
 
 if TYPE_CHECKING:
@@ -24,18 +25,31 @@ class EntriesTable:
     Args:
         state: The workbench's state.
         redraw: Draws the workbench anew, after what a person did in the table.
+        act: Does what the table asks for: ``entry_edit`` with the key of a row, ``entry_delete`` with keys.
 
     Attributes:
         grid: The widget.
     """
 
-    def __init__(self, state: WorkbenchState, redraw: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        state: WorkbenchState,
+        redraw: Callable[[], None],
+        act: Callable[[dict[str, Any]], None] = lambda message: None,
+    ) -> None:
         self._state, self._redraw = state, redraw
         self._rows: Rows | None = None
         self._reads = -1  # of the state, when the grid read its rows last
         self._known: dict[str, Any] = {"where": "", "sort": "", "selected": []}  # of the state, as it was drawn last
         self._set: dict[str, Any] = dict(self._known)  # what the grid was given for it
-        self.grid = Grid(ListRows([]), empty="No entry is stored here yet.")
+        self.grid = Grid(
+            ListRows([]),
+            empty="No entry is stored here yet.",
+            id=lambda record: state.entries.key(record),
+            kind=lambda record: state.entries.state_of(record),
+            on_open=lambda key: act({"do": "entry_edit", "key": key}),
+            on_delete=lambda keys: act({"do": "entry_delete", "keys": keys}),
+        )
         self.grid.layout.height = "auto"
         self.grid.observe(self._changed, _SHARED)
 
@@ -45,14 +59,32 @@ class EntriesTable:
         rows = entries.rows if shown else None
         if rows is None:
             return
+        self.grid.opens = entries.editable
         if rows is not self._rows:
-            self.grid.show(rows)
+            self._show(rows)
         elif self._reads != entries.reads:
             self.grid.refresh()
         self._rows, self._reads = rows, entries.reads
         for name, value in self._wanted().items():
             if value != self._known[name]:
                 self._give(name, value)
+
+    def _show(self, rows: Rows) -> None:
+        """Show other rows; what a person chose of the columns stays, and those that tell the rows apart join them."""
+        entries = self._state.entries
+        own = entry_columns(
+            store=entries.store is None,
+            staged=entries.state_of if entries.staged else None,
+            group=entries.group_of if entries.filters.duplicates else None,
+        )
+        chosen = [key for key in self.grid.shown if key not in EXTRA]
+        self.grid.show(rows, own)
+        extra = [column.key for column in own if column.key in EXTRA]
+        self.grid.shown = [
+            *(key for key in extra if key != "store"),
+            *chosen,
+            *(key for key in extra if key == "store"),
+        ]
 
     def _wanted(self) -> dict[str, Any]:
         entries = self._state.entries

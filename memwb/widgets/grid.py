@@ -58,6 +58,8 @@ class Grid(anywidget.AnyWidget):
             the menu of columns.
         on_select: Called with the selected ids after each change, on the notebook's loop where there is one.
         on_cut: Called with the row count above the cut line that a person asked for, likewise.
+        on_open: Called with the id of a row that a person opens, where ``opens``; else the cell is shown whole.
+        on_delete: Called with the ids of the rows that a person deletes, where ``opens``.
         id: Gives a row's id, which is unique among the rows.
         kind: Gives how a row is set: ``""``, or ``dim`` and ``warn`` with a blank between them.
         label: What a screen reader calls the table.
@@ -78,6 +80,7 @@ class Grid(anywidget.AnyWidget):
         selected: Ids of the selected rows. They stay selected when they are filtered away.
         total: How many rows the filter leaves.
         problem: Why the rows could not be read, in a sentence, or "".
+        opens: Whether Enter and a double click open a row, and Delete deletes: see ``on_open`` and ``on_delete``.
     """
 
     # As texts: anywidget watches a path for changes, and so would keep every widget that was ever made alive.
@@ -105,6 +108,7 @@ class Grid(anywidget.AnyWidget):
     multiple = traitlets.Bool(read_only=True).tag(sync=True)
     linked = traitlets.Bool(read_only=True).tag(sync=True)
     lines = traitlets.Int(read_only=True).tag(sync=True)
+    opens = traitlets.Bool(False).tag(sync=True)
     pause = traitlets.Float(PAUSE, read_only=True).tag(sync=True)
 
     def __init__(
@@ -114,6 +118,8 @@ class Grid(anywidget.AnyWidget):
         *,
         on_select: Callable[[list[str]], Any] | None = None,
         on_cut: Callable[[int], Any] | None = None,
+        on_open: Callable[[str], Any] | None = None,
+        on_delete: Callable[[list[str]], Any] | None = None,
         id: Callable[[Any], str] = lambda row: row.id,
         kind: RowKind = lambda row: "",
         label: str = "Entries",
@@ -128,6 +134,7 @@ class Grid(anywidget.AnyWidget):
     ) -> None:
         self._source, self._id, self._kind = _sortable(source), id, kind
         self._on_select, self._on_cut = on_select, on_cut
+        self._on_open, self._on_delete = on_open, on_delete
         self._asked = self._read = object()  # the newest wish for a sheet, and the one that the sheet has answered
         self._wanted: dict[str, tuple[int, int, int]] = {}  # view -> request, offset, limit: the newest of each page
         self._shown_first: list[str] = []
@@ -300,6 +307,10 @@ class Grid(anywidget.AnyWidget):
             self._refresher.spawn(lambda: self._send_cell(message))
         elif kind == "range":
             self._refresher.spawn(lambda: self._select_range(message))
+        elif kind == "open":
+            self._tell(self._on_open, str(message["id"]))
+        elif kind == "delete":
+            self._tell(self._on_delete, [str(id) for id in message["ids"]])
         elif kind == "cut":
             at = message.get("to", self.cut.get("value", 0) + message.get("by", 0))
             self._tell(self._on_cut, max(1, int(at)))

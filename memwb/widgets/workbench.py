@@ -17,6 +17,7 @@ from .chat import Chat
 from .controls import Controls
 from .drawing import Drawing
 from .entries import EntriesTable
+from .entry_actions import EntryActions
 from .hits import HitsTable
 from .opening import Panels
 from .panel import close_inside
@@ -37,7 +38,7 @@ _Callback = TypeVar("_Callback", bound=Callable[[Any], Any])
 _Result = TypeVar("_Result")
 
 
-class Workbench(Panels, PageActions, ipywidgets.VBox):
+class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
     """See which memories reach a model's prompt, why the others do not, and change it live.
 
     Args:
@@ -79,7 +80,8 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
         self._talk = self._chat.view
         self._controls = Controls(self.state)
         left = ipywidgets.VBox([self._talk, *self._controls.widgets])
-        self._entries = EntriesTable(self.state, self._draw)
+        self._opened = panes.Opened()
+        self._entries = EntriesTable(self.state, self._draw, self._act)
         self._lower = ipywidgets.VBox([self._low, self._entries.grid])
         self._hits = HitsTable(self.state, self._draw)
         self._upper = ipywidgets.VBox([self._high, self._hits.grid])
@@ -291,7 +293,7 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
 
     @property
     def entries(self) -> EntriesState:
-        """The stored entries: ``wb.entries.frame`` as filtered, ``.selected``; ``.stage(...)``, ``.write()``, ``.undo()``."""
+        """Stored entries: ``frame`` as filtered, ``selected``, ``stage(...)``, ``diff()``, ``write()``, ``undo()``."""
         return self.state.entries
 
     def __repr__(self) -> str:
@@ -312,12 +314,12 @@ class Workbench(Panels, PageActions, ipywidgets.VBox):
     def _draw(self) -> None:
         state = self.state
         # First what the model gets: Jupyter's server sends one message at once, and those after it some 30 ms later.
-        self._low.show(panes.lower(state, self._tab))
+        self._low.show(panes.lower(state, self._tab, self._opened))
         self._chat.draw()
         self._high.show(panes.hits(state, self._hits.grid.sort))
         _mark(self._upper, "memwb-listed", state.preview is not None and bool(state.preview.hits))
         self._hits.draw()
-        listed = self._tab == "entries" and panes.listed(state)
+        listed = self._tab == "entries" and panes.listed(state, self._opened)
         _mark(self._lower, "memwb-listed", listed)
         self._entries.draw(listed)
         self._controls.draw()

@@ -120,12 +120,12 @@ def _row(change: Change) -> Node:
     )
     words = [text if kind == "same" else el(tags[kind], "", text) for kind, text in parts]
     facts = [el("div", "memwb-fact", _told(*each)) for each in metadata_changes(change.before, change.after)]
-    into = f" into {shortened(change.into[1], 40)}" if change.into else ""
+    into = f" into {shortened(change.into[1], 20)}" if change.into else ""
     return el(
         "tr",
         "",
         el("td", "", el("span", f"memwb-kind memwb-{change.kind}", change.kind + into)),
-        el("td", "", el("div", "", change.store), el("small", "", shortened(change.id, 40))),
+        el("td", "", el("div", "", change.store), el("small", "", shortened(change.id, 20), title=change.id)),
         el("td", "", el("pre", "", *words), *facts),
         data_key=f"{change.store}\n{change.id}",
     )

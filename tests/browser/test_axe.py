@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("playwright", reason="These tests drive a browser with Playwright, of the extra `test`.")
 
 from tests.npm import SOURCES, installed
-from tests.scripts.screenshots import SESSIONS, SETUP, STATES
+from tests.scripts.screenshots import ENTRIES, SESSIONS, SETUP, STATES
 
 # What fails a rule for certain, and weighs; what axe cannot decide by itself is for a person to look at.
 RUN = """async (root) => {
@@ -19,7 +19,8 @@ RUN = """async (root) => {
 SHOWN = (
     "talk broken-call paste words "
     "first why editor mistake ready probe failing half-failing empty missing no-user skipped many several input "
-    "entries filtered cell sorted extraction extraction-prompts timeline tools-search tools-add sessions "
+    "entries filtered entry-add entry-merge entry-staged entry-diff entry-twice entry-health "
+    "cell sorted extraction extraction-prompts timeline tools-search tools-add sessions "
     "session-summary"
 ).split()
 
@@ -34,7 +35,7 @@ def axe(tmp_path_factory):
 
 
 def test_no_serious_fault_in_any_state_in_either_theme(notebook, axe):
-    opened = notebook(SETUP + SESSIONS, *(f"wb = {STATES[state][0]}\nawait wb" for state in SHOWN))
+    opened = notebook(SETUP + ENTRIES + SESSIONS, *(f"wb = {STATES[state][0]}\nawait wb" for state in SHOWN))
     opened.side_bar(False)
     opened.resize(1460, 900)
     benches = {state: opened.output(at).locator(".memwb-bench") for at, state in enumerate(SHOWN, 1)}

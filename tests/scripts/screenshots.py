@@ -73,6 +73,23 @@ tool_loop = [
 ]
 """
 
+ENTRIES = """
+twice = TestMemoryStore.from_records(
+    ["I like tea.", "i LIKE  tea.", "Cafe\\u0301 at nine", "Caf\\u00e9 at nine", "x"], name="twice"
+)
+folder.joinpath("broken.json").write_text(
+    '[{"id": "1", "content": "tea", "createdAt": "2026-01-01T00:00:00Z"}, {"id": 2}, 7'
+)
+broken = TestMemoryStore(name="broken", path=folder / "broken.json")
+def staged(store):
+    wb = Workbench(store, "tea", editable=True)
+    first, second, *_ = wb.entries.frame.itertuples()
+    changed = {"content": first.content.replace("a", "the") + " <b>now</b>", "metadata": {"n": 1}}
+    new = {"content": "I own a boat.", "metadata": {"from": {"chat": 1}}}
+    wb.entries.stage(add=[new], delete=[second.id], edit={first.id: changed})
+    return wb
+"""
+
 SESSIONS = """
 from memwb.sessions import FileStore, InMemoryStore, Memory, MemoryEntry
 from memwb.testing import ScriptedModel
@@ -203,6 +220,22 @@ def prompts(bench: Locator) -> None:
     press("Compare")(bench)
 
 
+def entry(*names: str) -> Callable[[Locator], None]:
+    """Press buttons of the entries' tab, one after the other, with the first two entries chosen."""
+
+    def act(bench: Locator) -> None:
+        tab("Entries")(bench)
+        rows = bench.get_by_role("grid", name="Entries").locator("[role=row][aria-selected]")
+        rows.nth(0).click()
+        rows.nth(1).click(modifiers=["ControlOrMeta"])
+        for name in names:
+            bench.page.wait_for_timeout(300)
+            bench.get_by_role("button", name=name).first.click()
+        bench.page.wait_for_timeout(300)
+
+    return act
+
+
 def filtered(bench: Locator) -> None:
     """Filter the entries, and select some of those that are left."""
     tab("Entries")(bench)
@@ -270,6 +303,19 @@ def broken_call(bench: Locator) -> None:
 STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "first": (f"Workbench({CASE})", None),
     "why": (f"Workbench({CASE})", press("Why")),
+    "why-words": (
+        "Workbench([profile, work], 'Which classes do you teach?', expected=['I teach art history.'])",
+        press("Why"),
+    ),
+    "why-starved": ("Workbench([diary, work], 'What is the price of my last class?')", press("Why")),
+    "why-unwritten": (
+        "Workbench(memwb.MemoryManager([profile]), 'Am I allergic to latex?', expected=['latex'])",
+        press("Why"),
+    ),
+    "why-script": (
+        "Workbench(TestMemoryStore.from_records(['我住在北京'], name='home'), '北京好吗', expected=['我住在北京'])",
+        None,
+    ),
     "arrived": (f"Workbench({CASE}, injection={{'query': memwb.callbacks.last_two_messages}})", None),
     "editor": (f"Workbench({CASE})", press("edit query…")),
     "mistake": (f"Workbench({CASE})", mistake),
@@ -300,6 +346,16 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "input": (f"Workbench({CASE})", tab("Model input")),
     "entries": (f"Workbench({CASE})", tab("Entries")),
     "filtered": (f"Workbench({CASE})", filtered),
+    "entry-add": ("Workbench([profile, work], 'tea', editable=True)", entry("Add an entry")),
+    "entry-merge": ("Workbench(work, 'tea', editable=True)", entry("Merge entries")),
+    "entry-staged": (
+        "Workbench([profile, work], 'tea', editable=True)",
+        entry("filters", "Delete entries", "all stores"),
+    ),
+    "entry-diff": ("staged(profile)", entry("Diff")),
+    "entry-hostile": ("staged(hostile)", entry("Diff")),
+    "entry-twice": ("Workbench(twice, 'tea')", entry("duplicates")),
+    "entry-health": ("Workbench([twice, broken], 'tea')", entry("health")),
     "cell": ("Workbench(diary, 'What did the doctor say?')", opened_cell),
     "hit": ("Workbench(diary, 'What did the doctor say?')", opened_hit),
     "columns": (f"Workbench({CASE})", columns),
@@ -355,7 +411,7 @@ def take(lab: Lab, folder: Path, states: list[str], widths: list[str], themes: l
     """Open all states in one notebook, and take each at every width in every theme."""
     lab.side_bar(False)
     cells = [f"wb = {STATES[state][0]}\nawait wb" for state in states]
-    notebook = Notebook(lab, lab.write("pictures.ipynb", (SETUP + SESSIONS, *cells)))
+    notebook = Notebook(lab, lab.write("pictures.ipynb", (SETUP + ENTRIES + SESSIONS, *cells)))
     notebook.run_all()
     benches = dict(
         zip(states, [notebook.output(at).locator(".memwb-bench") for at in range(1, len(cells) + 1)], strict=True)

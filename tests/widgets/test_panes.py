@@ -279,7 +279,7 @@ async def test_the_model_input_is_every_message_with_the_block_marked():
 async def test_the_entries_stand_in_a_table_below_the_bar_and_else_it_says_why_not():
     several = await settled([memories(name="home"), ListStore(name="work")])
     assert (read(panes.lower(several, "entries")), panes.listed(several)) == (
-        "[Block][Model input][Entries 4] [home][work]",
+        "[Block][Model input][Entries 4] [all][home][work]\n[filters][duplicates][health]",
         True,
     )
     for state in (await settled(ListStore()), await settled(SearchStore("cane")), WorkbenchState(memories(), "cane")):
@@ -299,7 +299,8 @@ async def test_of_several_stores_one_is_listed_and_the_others_are_a_button_away(
 
     pane = panes.lower(state, "entries")
     assert "[Entries 5]" in read(pane)
-    assert (button(pane, "home"), button(pane, "work")) == (
+    assert (button(pane, "all"), button(pane, "home"), button(pane, "work")) == (
+        {"do": "store", "to": None},
         {"do": "store", "to": "home"},
         {"do": "store", "to": "work"},
     )
@@ -313,6 +314,7 @@ async def test_stores_whose_names_would_not_fit_are_chosen_from_a_box():
     (box,) = (each for each in walk(panes.lower(state, "entries")) if each.tag == "select")
     assert (box.action, box.attributes["aria-label"]) == ({"do": "store"}, "store")
     assert [(each.text(), each.attributes) for each in box.children] == [
+        ("all stores", {"value": "-1"}),
         (names[0], {"value": "0"}),
         (names[1], {"value": "1", "selected": "selected"}),
         (names[2], {"value": "2"}),
@@ -340,7 +342,7 @@ async def test_a_missing_file_is_named_with_its_neighbours_which_can_be_opened(t
         "Write to it with await store.add(...) , or let an agent write: its add tool is off unless it is switched on.",
         "Beside it: notes.json with 1 entry [Open]",
     ]
-    assert read(panes.lower(state, "entries")).splitlines()[1:] == read(panes.hits(state)).splitlines()[1:]
+    assert read(panes.lower(state, "entries")).splitlines()[2:] == read(panes.hits(state)).splitlines()[1:]
     assert read(panes.lower(state)).splitlines()[1:] == [
         f"No block: {missing}. The model gets the conversation as it is."
     ]
@@ -398,6 +400,7 @@ async def test_a_store_that_cannot_list_is_told_on_top_and_where_its_entries_wou
     )
     assert read(panes.lower(state, "entries")) == lines("""
         [Block][Model input][Entries]
+        [filters][duplicates][health]
         'profile' cannot list its entries: it is seen through its search, in the hits.
     """)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .conversation import conversation
+from .entries import Opened, listed
 from .forms import form
 from .hits import hits
-from .lower import TABS, listed, lower
+from .lower import TABS, lower
 from .mistakes import mistakes
 from .settings import settings
 from .top import top
 
-__all__ = ["TABS", "conversation", "form", "hits", "listed", "lower", "mistakes", "settings", "top"]
+__all__ = ["TABS", "Opened", "conversation", "form", "hits", "listed", "lower", "mistakes", "settings", "top"]

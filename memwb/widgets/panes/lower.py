@@ -5,27 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
-from ..._text import counted, estimate_tokens, shortened
-from .empty import empty
+from ..._text import counted, estimate_tokens
+from .entries import Opened, entries_pane
 from .hits import hit_key
 from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, block_text, cropped, earlier, frame
 
 if TYPE_CHECKING:
     from ...memory import InjectionTrace
     from ...workbench import WorkbenchState
-    from ...workbench.entries import EntriesState
 
 _SHOWN_LINES = 500
 """Lines of the block that are shown; how many more there are is said."""
 
-_BUTTONS = 32
-"""Characters that the buttons of all stores have room for."""
-
 TABS = {"block": "Block", "input": "Model input", "entries": "Entries"}
 
 
-def lower(state: WorkbenchState, tab: str = "block") -> Node:
-    """Return the tab that is open under the row of tabs."""
+def lower(state: WorkbenchState, tab: str = "block", opened: Opened | None = None) -> Node:
+    """Return the tab that is open under the row of tabs; ``opened``: in the place of the table of entries."""
     preview = state.preview
     total = "" if preview is None or preview.entries is None else f" {preview.entries:,}"
     buttons = [
@@ -43,7 +39,7 @@ def lower(state: WorkbenchState, tab: str = "block") -> Node:
     if preview is None:
         return frame(el("div", "memwb-head", tabs), label="Result")
     if tab == "entries":
-        return _entries(state, tabs)
+        return entries_pane(state, tabs, opened or Opened())
     trace = preview.trace
     content = _block(state, trace) if tab == "block" else _model_input(state, trace)
     size = el(
@@ -108,33 +104,3 @@ def _message(message: dict[str, Any], trace: InjectionTrace, at: int, *, last: b
         limit = SHOWN_CHARACTERS if injected or last else FOLDED_CHARACTERS
         parts.append(el("pre", classes, cropped(shown, limit) or " ", data_view=view))
     return el("div", "memwb-message", el("div", "memwb-role", message["role"]), *parts, data_key=f"i{at}")
-
-
-def listed(state: WorkbenchState) -> bool:
-    """Whether the table of entries stands below the bar; else the pane says why there is none."""
-    preview, entries = state.preview, state.entries
-    return preview is not None and not entries.problem and bool(entries.total or not preview.unwritten)
-
-
-def _entries(state: WorkbenchState, tabs: Node) -> Node:
-    entries = state.entries
-    bar = el("div", "memwb-head", tabs, *_stores(entries))
-    if entries.problem:
-        return frame(bar, el("div", "memwb-empty memwb-bad", entries.problem), label="Entries")
-    return el("div", "", bar) if listed(state) else frame(bar, empty(state), label="Entries")
-
-
-def _stores(entries: EntriesState) -> list[Node]:
-    """A button for each store; where they would not fit, a box to choose from."""
-    if len(entries.stores) < 2:
-        return []
-    if sum(map(len, entries.stores)) <= _BUTTONS:
-        return [
-            el("button", "", name, action={"do": "store", "to": name}, aria_pressed=str(name == entries.store).lower())
-            for name in entries.stores
-        ]
-    options = [
-        el("option", "", shortened(name, 80), value=at, selected="selected" if name == entries.store else None)
-        for at, name in enumerate(entries.stores)
-    ]
-    return [el("select", "memwb-push", *options, action={"do": "store"}, aria_label="store", title=entries.store)]

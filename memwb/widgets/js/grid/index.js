@@ -144,7 +144,7 @@ class Grid {
     setAttribute(table.scroller, "aria-multiselectable", model.get("multiple"));
     table.scroller.setAttribute(
       "aria-description",
-      "Arrow keys move, up to the header; Enter opens a cell or sorts by a column; " +
+      `Arrow keys move, up to the header; Enter opens ${model.get("opens") ? "an entry, Delete deletes it" : "a cell"}, or sorts by a column; ` +
         (model.get("multiple") ? "Space selects a row, Shift extends." : "Space chooses a row."),
     );
     this.filterLabel.hidden = !model.get("filterable");
@@ -308,7 +308,16 @@ class Grid {
   act(row, column) {
     if (row < 0) return this.sortBy(column);
     const id = this.table.entryAt(row);
-    if (id !== undefined) this.dialog.open(id, this.table.columns[column]);
+    if (id === undefined) return;
+    if (this.model.get("opens")) this.model.send({ do: "open", id });
+    else this.dialog.open(id, this.table.columns[column]);
+  }
+
+  // The selected rows or, without any, the one where the keyboard is.
+  remove(row) {
+    const id = this.table.entryAt(row);
+    const ids = this.selected.length ? this.selected : id === undefined ? [] : [id];
+    if (ids.length) this.model.send({ do: "delete", ids });
   }
 
   get scroller() {
@@ -367,6 +376,7 @@ class Grid {
       if (event.shiftKey && active.row >= 0 && active.row !== row) this.extend(active.row);
       else if (!event.shiftKey) this.anchor = Math.max(0, active.row);
     } else if (event.key === "Enter") this.act(row, column);
+    else if (event.key === "Delete" && this.model.get("opens")) this.remove(row);
     else if (event.key === " " && row < 0) this.sortBy(column);
     else if (event.key === " ") event.shiftKey ? this.extend(row) : this.toggle(row, false);
     else if (event.key === "a" && accel) {
@@ -399,6 +409,7 @@ function render({ model, el }) {
     "change:selected": marked,
     "change:problem": () => grid.reproblem(),
     "change:label": () => grid.relabel(),
+    "change:opens": () => grid.relabel(),
     "change:cut": () => grid.placeCut(),
     "msg:custom": (message) => grid.heard(message),
   };
