@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .report import Report
 
-__all__ = ["MEANINGS", "by_category", "in_words", "leaderboard", "pareto"]
+__all__ = ["MEANINGS", "by_category", "by_tokens", "in_words", "leaderboard", "pareto"]
 
 MEANINGS = {
     "recall": "mean share of the expected entries that are among the first {k} of the ranking",
@@ -44,6 +44,12 @@ def pareto(report: Report, metric: str) -> tuple[str, ...]:
         )
     ]
     return tuple(sorted(front, key=lambda name: at[name][0]))
+
+
+def by_tokens(report: Report, metric: str) -> tuple[str, ...]:
+    """Return the settings that have both figures, the cheapest first: the order in which words and plot number them."""
+    at = _points(report, metric)
+    return tuple(sorted(at, key=at.__getitem__))
 
 
 def _points(report: Report, metric: str) -> dict[str, tuple[float, float]]:
@@ -107,8 +113,9 @@ def in_words(report: Report, metric: str) -> str:
         f"{metric}, the {_meaning(metric)}, against tokens; over {counted(_cases(report), 'case')} that need memory, "
         f"with {report.level:.0%} intervals of {report.resamples:,} resamples:"
     ]
-    for name, (tokens, _) in sorted(at.items(), key=lambda item: item[1]):
-        lines.append(f"- {quoted(name, 80)}: {_spoken(report.interval(name, metric))} for {tokens:,.0f} tokens")
+    for number, name in enumerate(by_tokens(report, metric), 1):
+        spoken = _spoken(report.interval(name, metric))
+        lines.append(f"{number}. {quoted(name, 80)}: {spoken} for {at[name][0]:,.0f} tokens")
     names = ", ".join(quoted(name, 80) for name in front)
     lines.append(f"No other setting has more for as few tokens than {names or 'none'}.")
     for name, point in at.items():

@@ -172,9 +172,9 @@ def test_what_the_plot_shows_is_said_in_words() -> None:
     assert three_settings().in_words().splitlines() == [
         "reached, the mean share of the expected entries that reached the prompt, against tokens; over 4 cases that "
         "need memory, with 95% intervals of 2,000 resamples:",
-        "- 'old': 0.375 [0.000, 0.750] for 10 tokens",
-        "- 'new': 0.750 [0.500, 1.000] for 20 tokens",
-        "- 'dear': 0.625 [0.500, 0.875] for 30 tokens",
+        "1. 'old': 0.375 [0.000, 0.750] for 10 tokens",
+        "2. 'new': 0.750 [0.500, 1.000] for 20 tokens",
+        "3. 'dear': 0.625 [0.500, 0.875] for 30 tokens",
         "No other setting has more for as few tokens than 'old', 'new'.",
         "'new' has at least as much as 'dear' for as few tokens.",
     ]
@@ -189,6 +189,8 @@ def test_the_plot_draws_each_setting_once_by_its_name() -> None:
     assert axes.get_ylabel() == "reached, 95% interval"
     own = plt.figure().add_subplot()
     assert three_settings().plot("reached", own) is own
+    many = report(**{f"s{at}": [result(f"s{at}", "a", 0.5, 9 - at)] for at in range(9)}).plot()
+    assert [text.get_text() for text in many.texts] == list("123456789")
     plt.close("all")
 
 
