@@ -300,16 +300,34 @@ def broken_call(bench: Locator) -> None:
     press("Save")(bench)
 
 
+def pasted(bench: Locator) -> None:
+    """Paste a list of OpenAI's with a tool call that has no result, and open what comes later."""
+    press("Paste a conversation")(bench)
+    bench.get_by_label("A conversation", exact=True).fill(
+        '[{"role": "user", "content": "What is the price of a grab bar?"}, {"role": "assistant", "content": "Let me '
+        'look.", "tool_calls": [{"id": "c1", "function": {"name": "price_of", "arguments": "{}"}}]}]'
+    )
+    press("Paste")(bench)
+    bench.page.wait_for_timeout(500)
+    bench.get_by_text("1 later message not shown").click()
+
+
+def agent_state(bench: Locator) -> None:
+    """Edit the state that a trigger predicate sees."""
+    bench.get_by_text("state and agent").click()
+    press("edit state…")(bench)
+
+
 STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "first": (f"Workbench({CASE})", None),
     "why": (f"Workbench({CASE})", press("Why")),
     "why-words": (
-        "Workbench([profile, work], 'Which classes do you teach?', expected=['I teach art history.'])",
+        "Workbench([profile, work], 'Which lessons do you give?', expected=['I teach art history.'])",
         press("Why"),
     ),
     "why-starved": ("Workbench([diary, work], 'What is the price of my last class?')", press("Why")),
     "why-unwritten": (
-        "Workbench(memwb.MemoryManager([profile]), 'Am I allergic to latex?', expected=['latex'])",
+        "Workbench(memwb.MemoryManager([profile]), 'Am I allergic to peanuts?', expected=['peanuts'])",
         press("Why"),
     ),
     "why-script": (
@@ -342,6 +360,8 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "broken-call": ("Workbench(profile, tool_loop)", broken_call),
     "new-message": (f"Workbench({CASE})", press("Add a message")),
     "paste": (f"Workbench({CASE})", press("Paste a conversation")),
+    "pasted": (f"Workbench({CASE})", pasted),
+    "agent-state": (f"Workbench({CASE}, injection={{'trigger': lambda context: bool(context.state)}})", agent_state),
     "words": ("Workbench([profile, work], case.messages)", press("explain…")),
     "input": (f"Workbench({CASE})", tab("Model input")),
     "entries": (f"Workbench({CASE})", tab("Entries")),
