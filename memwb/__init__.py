@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memwb import callbacks, datasets, sessions, testing
+    from memwb._options import options
     from memwb.evaluation import evaluate
     from memwb.frames import frame
     from memwb.memory import MemoryManager
@@ -30,6 +31,7 @@ __all__ = [
     "datasets",
     "evaluate",
     "frame",
+    "options",
     "sessions",
     "testing",
     "text",
@@ -41,6 +43,7 @@ _HOME = {
     "Workbench": "memwb.widgets",
     "evaluate": "memwb.evaluation",
     "frame": "memwb.frames",
+    "options": "memwb._options",
     "text": "memwb.memory.messages",
 }
 _MODULES = ("callbacks", "datasets", "sessions", "testing")

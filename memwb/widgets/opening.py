@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
+from .keeping import Keeping
 
 if TYPE_CHECKING:
     from ..workbench.state import WorkbenchState
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from .tools import ToolsPanel
 
 
-class Panels:
+class Panels(Keeping):
     """The part of :class:`memwb.Workbench` that opens further panels: each is made by a call and shown by a cell."""
 
     state: WorkbenchState

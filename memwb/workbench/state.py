@@ -22,6 +22,7 @@ from ..memory.injection import Call
 from ..memory.messages import model_calls
 from ..memory.suggestions import retokenized
 from ..memory.wanted import Target
+from .arms import Arms
 from .checks import check_stores, checked_call, checked_expected, checked_setting, checked_time_limit, resolved
 from .conversation import Conversation, Moment
 from .editor import NAMES
@@ -96,6 +97,7 @@ class WorkbenchState(SettingsState):
         self.conversation = Conversation(self)
         self.live = LiveState(self)
         self.review = Review(self, self._publish)
+        self.arms = Arms(self)
         self.preview: Preview | None = None
         self.changed()
 

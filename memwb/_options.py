@@ -1,0 +1,61 @@
+"""What holds for the whole process: whether stills are kept, and how memory text is masked outside of the live page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .errors import ConfigError
+
+__all__ = ["Options", "Redact", "options"]
+
+Redact = Callable[[str], str] | bool | None
+"""False or None: texts are shown. True: a sign for each letter and digit. A function: what it returns for a text."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What holds.
+
+    Attributes:
+        stills: Whether a workbench in a saved notebook keeps its still, for pages without a kernel.
+        redact: How memory text is masked in reprs, stills and exports.
+    """
+
+    stills: bool = True
+    redact: Redact = None
+
+
+_now = Options()
+_LEFT_OUT: Any = object()
+
+
+def options(*, stills: bool = _LEFT_OUT, redact: Redact = _LEFT_OUT) -> Options:
+    """Set what holds for the whole process, and return it; without arguments only return it.
+
+    Args:
+        stills: False: no still is written into notebooks.
+        redact: True masks every word of memory text by signs of the same length, a function gives the text to show
+            (of a sentence that quotes memory it gets the whole sentence), False or None shows all. It holds for reprs,
+            HTML forms, stills and exports from then on; the live page, and the data of a trace, show memory as it is.
+
+    Raises:
+        ConfigError: A value is none of these; nothing was changed.
+    """
+    global _now
+    new = _now
+    if stills is not _LEFT_OUT:
+        if not isinstance(stills, bool):
+            raise ConfigError(f"options: stills must be True or False, not {stills!r:.60}.", key="stills", value=stills)
+        new = replace(new, stills=stills)
+    if redact is not _LEFT_OUT:
+        if not (redact is None or isinstance(redact, bool) or callable(redact)):
+            raise ConfigError(
+                f"options: redact must be True, False or a function that returns the text to show, not {redact!r:.60}.",
+                key="redact",
+                value=redact,
+            )
+        new = replace(new, redact=redact)
+    _now = new
+    return new

@@ -1,0 +1,57 @@
+"""Memory text made unreadable where it leaves the live page: in reprs, stills and exports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ._options import Redact, options
+
+__all__ = ["Redact", "masked", "masked_words", "redactor"]
+
+_WORD = re.compile(r"\w+")
+_SIGN = "▒"
+
+
+def redactor(redact: Redact) -> Callable[[str], str]:
+    """Return what masks a text: True puts a sign in the place of each letter and digit, a function is used as it is."""
+    if redact is True:
+        return _hidden
+    return redact or str
+
+
+def masked(text: str) -> str:
+    """Return a memory's text as it may be shown outside of the live page, by ``memwb.options(redact=...)``."""
+    return redactor(options().redact)(text)
+
+
+def masked_words(sentence: str, texts: Iterable[str]) -> str:
+    """Return a sentence of memwb's own that quotes memory texts, with every word of these masked.
+
+    A word of the sentence that a text holds as well is masked too. A function of the user's gets the whole sentence.
+    """
+    redact = options().redact
+    if redact is not True:
+        return redactor(redact)(sentence)
+    secret = {word.lower() for text in texts for word in _WORD.findall(text)}
+
+    def word(match: re.Match[str]) -> str:
+        found = match.group()
+        cut = any(each.startswith(found.lower()) for each in secret)  # a quotation may end inside of a word
+        return _hidden(found) if cut else found
+
+    return _WORD.sub(word, sentence)
+
+
+def masked_data(redact: Callable[[str], str], value: Any) -> Any:
+    """Mask all texts in plain data; keys stay."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {key: masked_data(redact, each) for key, each in value.items()}
+    return [masked_data(redact, each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _hidden(text: str) -> str:
+    return _WORD.sub(lambda match: _SIGN * len(match.group()), text)

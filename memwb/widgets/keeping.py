@@ -1,0 +1,79 @@
+"""What a workbench keeps: settings to compare with those in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..evaluation import Case
+    from ..workbench.arms import Comparison, PinnedArm
+    from ..workbench.state import WorkbenchState
+    from .comparison import ComparisonPanel
+
+
+class Keeping:
+    """The part of :class:`memwb.Workbench` that keeps settings and sets them side by side."""
+
+    state: WorkbenchState
+
+    def pin(self, name: str, stores: Any = None) -> PinnedArm:
+        """Keep the settings in force, with their callbacks and stores, under a name for :meth:`compare`.
+
+        Pinned again under this name they take the place of those before.
+
+        Args:
+            name: Such as ``"two turns"``.
+            stores: What this arm searches, in any form that a workbench opens, such as the folder of a snapshot of an
+                earlier day. Default: what the workbench searches now.
+
+        Raises:
+            ConfigError: The name is blank or taken, or the stores cannot be opened; nothing was changed.
+        """
+        return self.state.arms.pin(name, stores)
+
+    def unpin(self, name: str) -> None:
+        """Forget settings that were kept; ConfigError where there are none of this name."""
+        self.state.arms.unpin(name)
+
+    @property
+    def arms(self) -> dict[str, PinnedArm]:
+        """The settings that were kept, by name."""
+        return self.state.arms.pinned
+
+    async def compare(
+        self,
+        calls: str | int | Sequence[int] = "open",
+        *,
+        messages: Any = None,
+        cases: Iterable[Case] | None = None,
+        no_memory: bool = True,
+        placements: bool = False,
+    ) -> Comparison:
+        """Run the settings in force and all pinned ones over the same model calls, and return how they differ.
+
+        The conversation, the state and the settings in force stay as they are. Callbacks run as they do for a preview.
+
+        Args:
+            calls: ``"open"``, ``"all"``, or numbers of calls, from 1.
+            messages: Another conversation, in any form that a workbench takes; ``"open"`` is then its last call.
+            cases: Labelled cases in place of a conversation, each at its own call, over the arms' stores.
+            no_memory: Whether an arm with the injection switched off is added.
+            placements: Whether an arm is added that puts the block on the other side of the user's words.
+
+        Returns:
+            A frozen comparison: ``.calls``, ``.differences(arm)``, ``.totals(arm)``, ``.to_frame()``; a table in a
+            cell. It is ``empty`` where no arm differs. An entry moves when its place in the block changes.
+
+        Raises:
+            ConfigError: There is no such call, or cases are given together with a conversation.
+        """
+        return await self.state.arms.compare(
+            calls, messages=messages, cases=cases, no_memory=no_memory, placements=placements
+        )
+
+    def comparison(self) -> ComparisonPanel:
+        """Return a panel that pins settings and sets them side by side; ``await`` shows it finished."""
+        from .comparison import ComparisonPanel
+
+        return ComparisonPanel(self.state)

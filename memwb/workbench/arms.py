@@ -1,0 +1,402 @@
+"""Settings side by side: what each arm gives at the same model calls, and how it differs from the settings in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import ndiff
+from typing import TYPE_CHECKING, Any
+
+from .._text import counted
+from ..errors import ConfigError, nearest
+from ..memory import InjectionTrace, Message, text
+from ..memory.messages import model_calls
+from ..memory.settings import Injection
+from ..memory.types import RELEVANCE_SCORE, Placement
+from .checks import check_stores, checked_call
+from .preview import Question, Stores
+from .source import open_source, read_messages
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ..evaluation import Case
+    from .state import WorkbenchState
+
+__all__ = ["NOW", "NO_MEMORY", "Arms", "Comparison", "Difference", "Outcome", "PinnedArm"]
+
+NOW, NO_MEMORY, OTHER_PLACE = "now", "no memory", "now, other placement"
+"""The arms that need no pin: the settings in force, the injection switched off, the block on the user's other side."""
+
+_OWN = (NOW, NO_MEMORY, OTHER_PLACE)
+
+
+@dataclass(frozen=True)
+class PinnedArm:
+    """Settings that were kept under a name.
+
+    Attributes:
+        name: The name.
+        settings: The injection settings with their callbacks, None where injection was off.
+        stores: What is searched, in order.
+    """
+
+    name: str
+    settings: Injection | None
+    stores: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        limit = "injection off" if self.settings is None else f"max_entries {self.settings.max_entries}"
+        return f"PinnedArm({self.name!r}: {limit}; {', '.join(store.name for store in self.stores)})"
+
+
+@dataclass(frozen=True)
+class Place:
+    """An entry in the block of one arm.
+
+    Attributes:
+        store: Its store's name.
+        id: Its id where the store tells one.
+        content: Its text.
+        rank: Its place in the block, from 1.
+        score: How well it matched by its store's own measure, None without one.
+    """
+
+    store: str | None
+    id: str | None
+    content: str
+    rank: int
+    score: float | None
+
+    @property
+    def key(self) -> tuple[str | None, str]:
+        """What makes it the same entry in another arm."""
+        return (self.store, self.id or self.content)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one arm gives at one model call.
+
+    Attributes:
+        arm: The arm's name.
+        entries: What is in the block, in its order.
+        block: The block, "" where none is injected.
+        input: The text of the message that takes the block, with the block in its place.
+        tokens: An estimate of the block's tokens.
+        seconds: What the injection took; no part of a difference.
+        summary: The outcome in words.
+    """
+
+    arm: str
+    entries: tuple[Place, ...]
+    block: str
+    input: str
+    tokens: int
+    seconds: float
+    summary: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How an arm differs from the settings in force at one model call.
+
+    Attributes:
+        arm: The arm's name.
+        added: Entries that it alone brings.
+        dropped: Entries that it does not bring.
+        moved: Entries of both at another place: as they are now, and in this arm.
+        rescored: Entries of both with another score: as they are now, and in this arm.
+        lines: The lines of the block that differ, as (``"-"`` or ``"+"``, line).
+        input: Whether the model gets another text.
+        tokens: How many tokens more; negative for fewer.
+    """
+
+    arm: str
+    added: tuple[Place, ...]
+    dropped: tuple[Place, ...]
+    moved: tuple[tuple[Place, Place], ...]
+    rescored: tuple[tuple[Place, Place], ...]
+    lines: tuple[tuple[str, str], ...]
+    input: bool
+    tokens: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether the model gets the very same, found in the same way."""
+        return not (self.added or self.dropped or self.moved or self.rescored or self.lines or self.input)
+
+    def __repr__(self) -> str:
+        return f"Difference({self.arm!r}: {self.summary})"
+
+    @property
+    def summary(self) -> str:
+        """The difference in words."""
+        if self.empty:
+            return "no difference"
+        counts = [(len(getattr(self, kind)), kind) for kind in ("added", "dropped", "moved", "rescored")]
+        said = [f"{count} {kind}" for count, kind in counts if count] or ["the same entries in another text"]
+        return f"{', '.join(said)}, {self.tokens:+,} tokens"
+
+
+@dataclass(frozen=True)
+class ComparedCall:
+    """One model call under every arm.
+
+    Attributes:
+        name: ``"call 4"``, or the case's id.
+        outcomes: One an arm, the settings in force first.
+    """
+
+    name: str
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """How each further arm differs from the settings in force."""
+        now, *others = self.outcomes
+        return tuple(difference(now, other) for other in others)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the arms of a workbench give at the same model calls.
+
+    Attributes:
+        arms: Their names, the settings in force first.
+        calls: The model calls.
+    """
+
+    arms: tuple[str, ...]
+    calls: tuple[ComparedCall, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether no arm differs from the settings in force at any call."""
+        return all(each.empty for call in self.calls for each in call.differences)
+
+    def differences(self, arm: str) -> tuple[Difference, ...]:
+        """Return how an arm differs from the settings in force, one difference a call.
+
+        Raises:
+            ConfigError: There is no such arm beside the settings in force.
+        """
+        if arm not in self.arms[1:]:
+            raise _unknown(arm, self.arms[1:])
+        return tuple(call.differences[self.arms.index(arm) - 1] for call in self.calls)
+
+    def totals(self, arm: str) -> dict[str, float]:
+        """Return sums over the calls: ``injected`` (calls), ``entries``, ``tokens`` and ``seconds``.
+
+        Raises:
+            ConfigError: There is no such arm.
+        """
+        if arm not in self.arms:
+            raise _unknown(arm, self.arms)
+        outcomes = [call.outcomes[self.arms.index(arm)] for call in self.calls]
+        return {
+            "injected": sum(bool(each.block) for each in outcomes),
+            "entries": sum(len(each.entries) for each in outcomes),
+            "tokens": sum(each.tokens for each in outcomes),
+            "seconds": sum(each.seconds for each in outcomes),
+        }
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a row a call and arm: figures, and what differs from the settings in force.
+
+        Columns: call, arm, entries, tokens, seconds, added, dropped, moved, rescored, lines, same.
+        """
+        import pandas
+
+        columns = "call arm entries tokens seconds added dropped moved rescored lines same".split()
+        rows = []
+        for call in self.calls:
+            for each in call.outcomes:
+                found = difference(call.outcomes[0], each)
+                counts = [len(getattr(found, kind)) for kind in columns[5:10]]
+                rows.append((call.name, each.arm, len(each.entries), each.tokens, each.seconds, *counts, found.empty))
+        return pandas.DataFrame(rows, columns=columns)
+
+    def __repr__(self) -> str:
+        said = []
+        for arm in self.arms[1:]:
+            found = self.differences(arm)
+            changed = sum(not each.empty for each in found)
+            if len(found) == 1:
+                said.append(f"{arm!r}: {found[0].summary}")
+            else:
+                tokens = sum(each.tokens for each in found)
+                said.append(f"{arm!r}: {changed} of {counted(len(found), 'call')} differ, {tokens:+,} tokens")
+        return f"Comparison(against the settings in force; {'; '.join(said) or 'no other arm'})"
+
+    def _repr_html_(self) -> str:
+        from .arms_html import comparison_tree
+
+        return comparison_tree(self).to_html()
+
+
+def difference(now: Outcome, other: Outcome) -> Difference:
+    """Return how an outcome differs from the one of the settings in force."""
+    before, after = _keyed(now.entries), _keyed(other.entries)
+    both = [(before[key], after[key]) for key in after if key in before]
+    lines = () if now.block == other.block else ndiff(now.block.splitlines(), other.block.splitlines())
+    return Difference(
+        other.arm,
+        added=tuple(place for key, place in after.items() if key not in before),
+        dropped=tuple(place for key, place in before.items() if key not in after),
+        moved=tuple(pair for pair in both if pair[0].rank != pair[1].rank),
+        rescored=tuple(pair for pair in both if pair[0].score != pair[1].score),
+        lines=tuple((line[0], line[2:]) for line in lines if line[0] in "-+"),
+        input=now.input != other.input,
+        tokens=other.tokens - now.tokens,
+    )
+
+
+def _keyed(entries: Sequence[Place]) -> dict[tuple[Any, int], Place]:
+    """Number the entries that a store gives twice, so that each has one fellow in the other arm."""
+    found: dict[tuple[Any, int], Place] = {}
+    seen: dict[Any, int] = {}
+    for entry in entries:
+        seen[entry.key] = seen.get(entry.key, 0) + 1
+        found[entry.key, seen[entry.key]] = entry
+    return found
+
+
+class Arms:
+    """The arms of a workbench.
+
+    Args:
+        bench: The workbench's state; comparing changes nothing in it.
+    """
+
+    def __init__(self, bench: WorkbenchState) -> None:
+        self._bench = bench
+        self._pinned: dict[str, PinnedArm] = {}
+
+    @property
+    def pinned(self) -> dict[str, PinnedArm]:
+        """The arms by name, in the order in which they were pinned first."""
+        return dict(self._pinned)
+
+    def pin(self, name: str, stores: Any = None) -> PinnedArm:
+        """Keep the settings in force under a name; one that is there already is replaced.
+
+        Args:
+            name: The arm's name.
+            stores: What this arm searches, in any form that a workbench opens, such as a snapshot's folder. Default:
+                what the workbench searches now.
+
+        Raises:
+            ConfigError: The name is blank or one of the arms that need no pin, or the stores cannot be opened; nothing
+                was changed.
+        """
+        if not isinstance(name, str) or not name.strip() or name in _OWN:
+            raise ConfigError(
+                f"Workbench: pin needs a name for the settings, such as 'two turns', not {name!r:.60}; "
+                f"{', '.join(map(repr, _OWN))} need no pin.",
+                key="name",
+                value=name,
+            )
+        if stores is None:
+            searched = self._bench.question().stores.stores
+        else:
+            opened = open_source(stores)
+            check_stores(opened)
+            searched = tuple(opened.stores)
+        arm = self._pinned[name] = PinnedArm(name, self._bench.settings, searched)
+        return arm
+
+    def unpin(self, name: str) -> None:
+        """Forget an arm.
+
+        Raises:
+            ConfigError: There is none of this name.
+        """
+        if name not in self._pinned:
+            raise _unknown(name, tuple(self._pinned))
+        del self._pinned[name]
+
+    async def compare(
+        self,
+        calls: str | int | Sequence[int] = "open",
+        *,
+        messages: Any = None,
+        cases: Iterable[Case] | None = None,
+        no_memory: bool = True,
+        placements: bool = False,
+    ) -> Comparison:
+        """Run the settings in force and the arms over the same model calls; see ``Workbench.compare``."""
+        bench = self._bench
+        await bench.settled()
+        asked = _asked(bench, calls, messages, cases)
+        arms = [PinnedArm(NOW, bench.settings, bench.question().stores.stores), *self._pinned.values()]
+        if placements and bench.settings is not None:
+            other: Placement = "prepend" if bench.settings.placement == "append" else "append"
+            arms.append(PinnedArm(OTHER_PLACE, replace(bench.settings, placement=other), arms[0].stores))
+        if no_memory:
+            arms.append(PinnedArm(NO_MEMORY, None, arms[0].stores))
+        compared = []
+        for name, seen in asked:
+            outcomes = [await self._run(arm, seen) for arm in arms]
+            compared.append(ComparedCall(name, tuple(outcomes)))
+        return Comparison(tuple(arm.name for arm in arms), tuple(compared))
+
+    async def _run(self, arm: PinnedArm, seen: Sequence[Message]) -> Outcome:
+        bench = self._bench
+        question = Question(
+            Stores(arm.stores),
+            list(seen),
+            arm.settings,
+            agent=bench.source.agent,
+            state=bench.agent_state,
+            placement=bench.source.placement if arm.name != OTHER_PLACE else None,
+        )
+        return _outcome(arm.name, await question.trace(bench.call_limited))
+
+
+def _outcome(name: str, trace: InjectionTrace) -> Outcome:
+    kept = trace.entries if trace.injected else ()
+    places = []
+    for rank, entry in enumerate(kept, 1):
+        score = entry.metadata.get(RELEVANCE_SCORE) if isinstance(entry.metadata, dict) else None
+        known = score if isinstance(score, int | float) else None
+        places.append(Place(entry.store_name, entry.id, entry.content, rank, known))
+    last = next((message for message in reversed(trace.messages) if message["role"] == "user"), None)
+    return Outcome(
+        name,
+        tuple(places),
+        (trace.text or "") if trace.injected else "",
+        text(last) if last is not None else "",
+        trace.tokens if trace.injected else 0,
+        trace.seconds,
+        trace.summary,
+    )
+
+
+def _asked(bench: WorkbenchState, calls: Any, messages: Any, cases: Any) -> list[tuple[str, Sequence[Message]]]:
+    """Return the conversation before each model call that is compared, by the call's name."""
+    if cases is not None:
+        if messages is not None or calls != "open":
+            raise ConfigError(
+                "Workbench: compare takes cases, each at its own call, or messages and calls, not both.", key="cases"
+            )
+        return [(case.id, list(case.messages)) for case in cases]
+    given = bench.messages if messages is None else read_messages(messages)
+    ends = model_calls(given) or [len(given)]
+    if calls == "all":
+        chosen = list(range(1, len(ends) + 1))
+    elif calls == "open":
+        chosen = [bench.call or 1 if messages is None else len(ends)]
+    else:
+        chosen = [checked_call(call, len(ends)) for call in ([calls] if isinstance(calls, int | str) else calls)]
+    return [(f"call {call}", given[: ends[call - 1]]) for call in chosen]
+
+
+def _unknown(name: Any, allowed: tuple[str, ...]) -> ConfigError:
+    has = f"they are {', '.join(map(repr, allowed))}" if allowed else "none is pinned: `wb.pin(name)` keeps settings"
+    return ConfigError(
+        f"Workbench: there is no arm {name!r:.60}; {has}.{nearest(name, allowed)}",
+        key="name",
+        value=name,
+        allowed=allowed,
+    )
