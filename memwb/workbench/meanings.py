@@ -18,11 +18,12 @@ MEANINGS = {
     "placement": "Where the block lands in the user's latest message: prepend puts it before the text, as the Strands "
     "SDK does up to 1.53, append after it, as it does from 1.54 on. An agent of the SDK pays no heed to this setting.",
     "stores": "Which stores are searched, and in which order: earlier ones keep their entries when the cut comes.",
+    "tokenizer": "How a store of memwb parts texts into words. By default at spaces and signs, and every word counts; "
+    "others leave stop words out, or find words in texts without spaces.",
     "messages": "The conversation. A list of texts takes turns and ends with the user's: the last one is what the user "
     "says, the one before it the assistant's.",
     "call": "Which model call is shown: what the model had been told until then. Later messages are not shown to it.",
     "state": "What a trigger predicate finds under context.state; a copy of the agent's, which previews leave alone.",
-    "token_counter": "How the tokens of the block are counted: by default an estimate, four characters a token.",
 }
 """One explanation for each setting of ``wb.set(...)``."""
 

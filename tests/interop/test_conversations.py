@@ -34,3 +34,35 @@ async def test_a_session_folder_and_an_agents_messages_are_one_conversation(tmp_
         {key: message[key] for key in ("role", "content")} for message in read
     ]
     assert (len(read), read, agent.messages) == (4, held, held)
+
+
+async def test_an_agents_history_and_state_stay_as_they_are_while_both_are_changed_in_the_workbench():
+    from memwb import MemoryManager, TestMemoryStore, Workbench
+    from memwb.bridge.strands import plugin, scripted
+
+    kinds = []
+
+    def third(context):
+        kinds.append(type(context.state))
+        context.state.set("visits", context.state.get("visits") + 1)
+        return context.state.get("visits") == 3
+
+    store = TestMemoryStore.from_records(["I use a cane."], name="notes")
+    manager = MemoryManager([store], injection={"trigger": third})
+    talk = [{"role": "user", "content": [{"text": "Hello"}]}, {"role": "assistant", "content": [{"text": "Hi"}]}]
+    agent = Agent(
+        model=scripted(["Yes."]), messages=copy.deepcopy(talk), state={"visits": 0}, plugins=[plugin(manager)]
+    )
+    wb = await Workbench(agent)
+
+    await wb.conversation.edit(0, "Do I use a cane?")
+    trace = await wb.set(state={"visits": 2})
+    assert trace.injected
+    assert wb.state.trace.fired
+    await wb.conversation.add("And now?")
+    await wb.conversation.delete(0)
+    assert (agent.messages, agent.state.get()) == (talk, {"visits": 0})
+    assert set(kinds) == {type(agent.state)}
+    await wb.set(state=None)
+    assert not wb.trace.fired
+    wb.close()

@@ -10,6 +10,7 @@ from memwb.callbacks import last_two_messages, source_of
 from memwb.widgets.controls import Controls
 from memwb.widgets.editor import CodeEditor
 from memwb.workbench import WorkbenchState
+from memwb.workbench.checks import SETTINGS
 from memwb.workbench.meanings import MEANINGS, placement_note
 from tests.widgets.wire import Wire
 from tests.workbench.fakes import ABOUT_ME, ListStore
@@ -388,7 +389,8 @@ async def test_each_setting_is_explained_in_words_and_stays_true_while_it_change
     await bench.state.settled()
     assert "memwb-shown" in bench.place._dom_classes
     shown = words(bench.words.tree)
-    for name in ("max_entries", "trigger", "query", "format", "placement", "stores", "messages", "call", "state"):
+    assert set(MEANINGS) == set(SETTINGS) - {"injection"}
+    for name in MEANINGS:
         assert f"{name}   " in shown, name
         assert MEANINGS[name] in shown
     assert "store profile" in shown

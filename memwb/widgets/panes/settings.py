@@ -42,11 +42,11 @@ def _values(state: WorkbenchState) -> dict[str, str]:
             function = getattr(given, name)
             plain = function if isinstance(function, str) else getattr(function, "__name__", type(function).__name__)
             shown[name] = "the default" if function is None else str(plain)
+    chosen = state.tokenizer
+    shown["tokenizer"] = "each store's own" if chosen is None else getattr(chosen, "__name__", type(chosen).__name__)
     shown["messages"] = counted(len(state.messages), "message")
     shown["call"] = f"{state.call} of {len(state.calls)}" if state.call else "none"
     shown["state"] = "none" if state.agent_state is None else "set"
-    if (counter := getattr(state, "token_counter", None)) is not None:
-        shown["token_counter"] = str(getattr(counter, "name", counter))
     return shown
 
 
