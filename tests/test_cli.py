@@ -179,7 +179,7 @@ def test_an_interrupt_ends_it_with_a_code_and_a_word(folder, monkeypatch, capsys
     def interrupted(folder):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("memwb.evaluation.folder.load_folder", interrupted)
+    monkeypatch.setattr("memwb.evaluation.folder.CaseFolder.compare", interrupted)
     assert main(["update", str(folder)]) == 130
     assert capsys.readouterr().err == "memwb: interrupted\n"
 

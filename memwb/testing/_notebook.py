@@ -155,7 +155,7 @@ def _no_interrupt() -> Iterator[None]:
 def _run(client: Any) -> None:
     """Run a notebook in a thread: there the client leaves Ctrl-C alone, which it would turn into errors of its own."""
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(client.execute)
+        running = pool.submit(lambda: asyncio.run(client.async_execute()))
         try:
             running.result()
         except KeyboardInterrupt:
