@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._text import counted
@@ -78,7 +79,7 @@ class EntryActions:
         elif too_long(record):
             self._say(f"This text is too long for a page: wb.entries.stage(edit={{{record.id!r}: ...}}) takes it.")
         elif self._all.state_of(record) in ("deleted", "merged"):
-            self._all.unstage([(str(record.store or self._all.store), record.id)])
+            self._all.unstage([self._ref(record)])
             await self._all.load()
         else:
             metadata = "" if record.metadata is None else json.dumps(record.metadata, ensure_ascii=False, indent=1)
@@ -121,11 +122,15 @@ class EntryActions:
         else:
             self._say("")
 
-    def _ref(self, record: Record) -> tuple[str, str]:
-        return str(record.store if self._all.store is None else self._all.store), record.id
+    def _ref(self, record: Record) -> Record:
+        """Return an entry as it was when the form was opened, with the name that its store has here."""
+        return replace(record, store=self._store(record))
+
+    def _store(self, record: Record) -> str:
+        return str(record.store if self._all.store is None else self._all.store)
 
     def _fault(self, record: Record) -> str:
-        return self._all.faults.get(self._ref(record)[0], "")
+        return self._all.faults.get(self._store(record), "")
 
     def _say(self, text: str) -> None:
         self._opened.said = text

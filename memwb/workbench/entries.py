@@ -287,7 +287,8 @@ class EntriesState:
     def stage(self, **changes: Any) -> EntriesDiff:
         """Stage changes of entries, all of these or none, and return what is staged by now; nothing is written.
 
-        An entry is named by its id, by ``(store, id)`` where several of the stores shown have the id, or by its record.
+        An entry is named by its id, by ``(store, id)`` where several of the stores shown have the id, or by its record:
+        then it is the entry as it was when that was read, and another one is not written over.
 
         Args:
             **changes: ``add``: texts, or dicts ``{content, metadata?, id?, createdAt?, owner?, role?}``. ``edit``: a

@@ -15,7 +15,9 @@ from ..memory.messages import copied
 from .entry_diff import EntriesDiff
 
 Ref = str | tuple[str, str] | Record
-"""Names an entry: its id; its store's name and its id, since ids are unique in one store only; or its record."""
+"""Names an entry: its id; its store's name and its id, since ids are unique in one store only; or its record.
+
+A record is the entry as it was seen: where the store holds another one by now, the change is not written over that."""
 
 _LATE = datetime.max.replace(tzinfo=UTC)
 _FIELDS = ("content", "metadata", "id", "createdAt", "owner", "role")
@@ -249,7 +251,9 @@ class Staging:
                     raise ConfigError(f"Entries: {id!r:.80} in {name!r} is staged to go; unstage it first.", key="id")
                 found.append((change.before, change.after))
             elif hasattr(self._stores[name], "get"):
-                record = await self._stores[name].get(id)
+                record = (
+                    ref if isinstance(ref, Record) and (own or len(stores) == 1) else await self._stores[name].get(id)
+                )
                 if record is not None:
                     record = replace(record, store=name)
                     found.append((record, record))

@@ -206,6 +206,15 @@ async def test_a_store_that_was_changed_meanwhile_is_not_overwritten_and_all_sta
     assert await contents(notes) == ["I like black tea.", "I like rice.", "from elsewhere"]
 
 
+async def test_what_was_staged_on_an_entry_as_it_was_read_is_not_written_over_a_newer_one(notes):
+    entries = entries_of(notes)
+    seen = await notes.get("n1")
+    await TestMemoryStore(name="notes", path=notes.path).update("n1", "I like black tea.")
+    entries.stage(edit={seen: "I like green tea."})
+    with pytest.raises(ConflictError, match="now says 'I like black tea.'"):
+        await entries.write()
+
+
 async def test_when_the_second_store_cannot_be_written_the_first_is_put_back(notes, facts):
     entries, before = entries_of(notes, facts, store=None), notes.path.read_bytes()
     exchange = facts.exchange
