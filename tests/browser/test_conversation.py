@@ -141,3 +141,35 @@ def test_the_settings_in_words_open_by_keyboard_and_close_by_escape(bench):
     wb.page.keyboard.press("Escape")
     shown.wait_for(state="hidden")
     expect(wb.button("explain…")).to_be_focused()
+
+
+def test_hostile_text_in_every_field_is_text(bench):
+    wb = bench("Workbench(profile, 'cane', injection={'trigger': lambda context: bool(context.state)})")
+    shown = HOSTILE.replace("\u202e", r"\u202e")
+
+    wb.button("Paste a conversation").click()
+    wb.talk.get_by_role("textbox").fill(json.dumps([{"role": HOSTILE, "content": ""}], ensure_ascii=False))
+    wb.button("Paste").click()
+    assert "message 0 has the role" in wb.talk.get_by_role("alert").inner_text()
+    wb.talk.get_by_role("textbox").fill(f"User: {HOSTILE}\nAssistant: {HOSTILE}\nUser: {HOSTILE}")
+    wb.do(wb.button("Paste").click)
+    assert wb.talk.inner_text().count(shown) == 3
+
+    wb.button("Edit message 1").click()
+    assert wb.talk.get_by_role("textbox", name="text").input_value() == HOSTILE
+    wb.button("+ tool call").click()
+    call = json.dumps({"toolUse": {"toolUseId": HOSTILE, "name": HOSTILE, "input": {}}}, ensure_ascii=False)
+    wb.talk.get_by_role("textbox", name="tool call").fill(call[:-1])
+    wb.button("Save").click()
+    wb.talk.get_by_role("alert").wait_for()
+    wb.talk.get_by_role("textbox", name="tool call").fill(call)
+    wb.do(wb.button("Save").click)
+    assert "⚠ the call of" in wb.talk.locator(".memwb-doubt").inner_text()
+
+    wb.talk.get_by_text("state and agent").click()
+    wb.button("edit state…").click()
+    wb.talk.get_by_role("textbox").fill(json.dumps({HOSTILE: HOSTILE}, ensure_ascii=False))
+    wb.do(wb.button("Set state").click)
+    assert wb.talk.locator("pre").first.inner_text().count(shown) == 2
+    assert wb.page.evaluate("window.hit") is None
+    assert wb.talk.locator("img, script").count() == 0
