@@ -43,8 +43,8 @@ class Case:
     Attributes:
         id: Names the case in reports; unique within one evaluation.
         messages: The conversation before the model call, as message dicts; never empty.
-        expected: The entries that the call should be given, by id (or by their text, for stores that tell no ids);
-            empty for a turn that needs no memory.
+        expected: The entries that the call should be given, by id or by text (blanks around it do not count), which
+            outlives ids where memories are extracted anew; empty for a turn that needs no memory.
         owner: Whose memories are searched, or None where there is one store for all.
         category: What kind of case it is, for figures by kind.
         metadata: Anything else that is known of the case.

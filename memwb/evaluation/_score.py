@@ -17,7 +17,7 @@ from ._ranking import Failed, Figures, Look, Rankings, score_of
 OF_PROMPT = ("reached", "reached_precision", "reached_hit", "reached_rr", "reached_ndcg")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CaseResult:
     """How one case went under one setting.
 
@@ -85,7 +85,7 @@ async def run_case(
         f"mean of {len(managers)} draws" if several else trace.summary,
         missed=missed,
         tied=tied,
-        seconds=fmean(seconds),
+        seconds=fmean(seconds) if several else seconds[0],
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from .._collector import without_collector
 from ..datasets import Case, Dataset
 from ..errors import ConfigError
 from ..memory import MemoryInjectionConfig, MemoryManager
@@ -179,13 +180,14 @@ async def _run_case(plan: _Plan, case: Case, told: Progress) -> None:
 
     rankings = Rankings(case, plan.header.k)  # it goes with the case: what is kept does not grow with their number
     free = perf_counter()
-    for name in plan.arms:
-        if (name, case.id) not in told.results:
-            managers = plan.managers[name, case.owner]
-            told.done(await run_case(case, name, managers, rankings, plan.counter))
-            if perf_counter() - free > _BUSY:
-                await asyncio.sleep(0)
-                free = perf_counter()
+    with without_collector():  # it would go through all results so far again and again; between cases it may
+        for name in plan.arms:
+            if (name, case.id) not in told.results:
+                managers = plan.managers[name, case.owner]
+                told.done(await run_case(case, name, managers, rankings, plan.counter))
+                if perf_counter() - free > _BUSY:
+                    await asyncio.sleep(0)
+                    free = perf_counter()
     await asyncio.sleep(0)
 
 
