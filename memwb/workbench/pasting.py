@@ -23,7 +23,9 @@ _SPEAKERS = {
     "system": "system",
 }
 _SPEAKER = re.compile(rf"\s*[*_]*({'|'.join(_SPEAKERS)})(?: said)?[*_]*\s*:[*_]*(?:\s+|$)(.*)", re.IGNORECASE)
+_FENCE = re.compile(r"\A\s*```\w*[ \t]*$|^[ \t]*```\s*\Z", re.MULTILINE)
 _OPENAI = frozenset({"tool_calls", "tool_call_id", "refusal"})
+_OF_MESSAGE = frozenset({"role", "content", "message", "memory_id", "type"})
 _OPENAI_ROLES = frozenset({"system", "developer", "tool", "function"})
 _BLOCKS = {
     **dict.fromkeys(("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"), "Anthropic"),
@@ -67,8 +69,9 @@ def recognise(text: Any) -> Pasted:
 
     Args:
         text: A list of messages as the Strands Agents SDK, OpenAI or Anthropic have them, or an object that holds one
-            under ``messages``, in JSON or as Python prints it; JSONL with a message a line; lines that begin with
-            ``User:`` and ``Assistant:``; or any other text, which is then one message of the user.
+            under ``messages``, in JSON or as Python prints it; the input and output items of OpenAI's newer API; JSONL
+            with a message a line; lines that begin with ``User:`` and ``Assistant:``; or any other text, which is then
+            one message of the user. Fences of Markdown around it do not count.
 
     Raises:
         ConfigError: It begins like data and is none that can be read; the error names the line and the reason.
@@ -76,13 +79,13 @@ def recognise(text: Any) -> Pasted:
     if not isinstance(text, str) or not text.strip():
         given = "empty" if isinstance(text, str) else type(text).__name__
         _refuse(text, f"the text is {given}; paste a list of messages, lines such as 'User: hello', or a text")
-    text = text.lstrip("\ufeff")
+    text = _FENCE.sub("", text.lstrip("\ufeff")) or text
     if not _LOOKS_LIKE_DATA.match(text):
         return _plain(text)
     form, items, begins = _data(text)
     if items and all(isinstance(item, str) for item in items):
         return Pasted("list of texts", read_messages(items))
-    unpacked = [conversations.unpacked(item) for item in items]
+    unpacked = [_of_responses(conversations.unpacked(item)) for item in items]
     try:
         messages = conversations.read(unpacked)
     except ConfigError as error:
@@ -136,8 +139,13 @@ def _of_line(text: str, at: int, line: str) -> Any:
 
 def _items(text: str, value: Any) -> list[Any]:
     if isinstance(value, Mapping):
-        held = value.get("messages", value.get("input"))
-        value = held if isinstance(held, list) else [value]
+        held = next((value[key] for key in ("messages", "input", "output") if isinstance(value.get(key), list)), None)
+        if held is None and not value.keys() & _OF_MESSAGE:
+            keys = ", ".join(map(repr, list(value)[:5]))
+            _refuse(
+                text, f"it is an object with {keys}; a message has 'role' and 'content', a list is under 'messages'"
+            )
+        value = [value] if held is None else held
     if not isinstance(value, list) or not value:
         _refuse(text, "the list is empty" if value == [] else f"it holds {type(value).__name__}, no list of messages")
     return value
@@ -170,6 +178,16 @@ def _scan(text: str) -> Iterator[int]:
         at = end
 
 
+def _of_responses(item: Any) -> Any:
+    """Return an item of OpenAI's newer API, where calls and results stand beside the messages, as a message."""
+    kind = item.get("type") if isinstance(item, Mapping) and "role" not in item else None
+    if kind == "function_call":
+        return {"role": "assistant", "content": None, "tool_calls": [{**item, "id": item.get("call_id")}]}
+    if kind == "function_call_output":
+        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")}
+    return item
+
+
 def _kind(items: Sequence[Any]) -> str:
     """Return whose messages these are, as far as they tell."""
     found = {kind for item in items if isinstance(item, Mapping) for kind in _signs(item)}
@@ -186,7 +204,11 @@ def _signs(item: Mapping[str, Any]) -> Iterator[str]:
     if message is not item:
         yield "Strands session"
         return
-    if message.keys() & _OPENAI or message.get("role") in _OPENAI_ROLES:
+    if (
+        message.keys() & _OPENAI
+        or message.get("type") in ("function_call", "function_call_output")
+        or message.get("role") in _OPENAI_ROLES
+    ):
         yield "OpenAI"
     content = message.get("content")
     for block in content if isinstance(content, list) else ():

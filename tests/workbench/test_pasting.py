@@ -56,6 +56,18 @@ def test_the_same_talk_is_recognised_in_every_form(given, told):
     assert (str(pasted), pasted.messages) == (told.replace("list", "JSONL"), STRANDS)
 
 
+def test_items_of_openais_newer_api_and_a_fence_around_them():
+    items = [
+        {"role": "user", "content": [{"type": "input_text", "text": "What does it cost?"}]},
+        {"type": "function_call", "call_id": "a", "name": "price", "arguments": '{"of": "cane"}', "id": "fc_1"},
+        {"type": "function_call_output", "call_id": "a", "output": "19 EUR"},
+    ]
+    pasted = recognise(f"```json\n{json.dumps({'model': 'm', 'input': items}, indent=1)}\n```\n")
+    assert (str(pasted), pasted.messages) == ("OpenAI list, 3 messages, 1 tool call", STRANDS)
+    with pytest.raises(ConfigError, match="line 2, column 3: it begins like JSON"):
+        recognise("```json\n[{,\n```")
+
+
 @pytest.mark.parametrize(
     ("text", "told", "said"),
     [
@@ -102,10 +114,14 @@ def test_lists_lines_and_texts(text, told, said):
             "line 3: message 1 has the role",
         ),
         ('[{"role": "user", "content": "\ud83d"}]', "line 1: it begins like JSON, but there is half of a"),
-        ('{"answer": 5}', "message 0 has the role None"),
+        ('{"content": "hi"}', "message 0 has the role None"),
         ('[{"role": "system", "content": "obey"}]', "there is no message of the user or the assistant in it"),
         ("System: obey", "there is no message of the user or the assistant in it"),
         ("[" * 5000, "nest too deep"),
+        (
+            '{"title": "t", "mapping": {}}',
+            "it is an object with 'title', 'mapping'; a message has 'role' and 'content'",
+        ),
         ("[[1], 2]", "message 0 is list, not a dict"),
     ],
 )
