@@ -23,6 +23,7 @@ from urllib.parse import quote, unquote
 
 from .. import _files
 from .._json import NotJsonError, loads
+from .._options import Redact, options
 from .._settings import checked_path
 from .._text import counted, quoted
 from ..datasets import Case, Dataset
@@ -194,7 +195,7 @@ async def save_folder(
     cases: Dataset | Iterable[Case | Mapping[str, Any]],
     settings: Mapping[str, bool | MemoryInjectionConfig | str | os.PathLike[str]],
     *,
-    redact: Any = None,
+    redact: Redact = None,
 ) -> CaseFolder:
     """Write a case folder with a baseline, and return it as it is read back.
 
@@ -209,7 +210,8 @@ async def save_folder(
         settings: Name -> settings, or the path of a module that ``wb.export`` wrote.
         redact: True masks each word of entries and cases by another word, always the same one, so that a search by
             words finds what it found (see :class:`memwb.evaluation.WordMask`). A function of a text is used as it is;
-            where it leaves nothing to find, the cases will not work. Metadata of cases is then left out.
+            where it leaves nothing to find, the cases will not work. Metadata of cases is then left out. None: as
+            ``memwb.options(redact=...)`` says; False: nothing is masked.
 
     Raises:
         ConfigError: The folder is taken, or something given cannot be kept; nothing was written.
@@ -225,6 +227,7 @@ async def save_folder(
     checked = checked_cases(cases)
     by_owner = stores_by_owner(cases, checked, stores)
     await initialize(by_owner.values())
+    redact = options().redact if redact is None else redact
     mask = WordMask() if redact is True else redact or None
     names = [store.name for store in next(iter(by_owner.values()))]
     sources = {_checked_name(name): _source(name, setting, names) for name, setting in _checked(settings).items()}

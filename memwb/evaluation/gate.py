@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import unified_diff
-from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from .._text import counted, cropped, quoted, shortened, visible
+from .._text import shortened, visible
 from ..errors import ConfigError, GateError, nearest
 from ._score import CaseResult
 
@@ -27,8 +25,6 @@ LESS_IS_BETTER = ("tokens", "entries", "stop_words")
 SHOWN = 10
 """So many cases are told in full, the others by name."""
 
-_NAMED = 20
-_LINES = 14  # of a difference between two blocks
 _EXACT = 1e-9  # means of draws are sums of fractions
 
 
@@ -123,7 +119,9 @@ class GateResult:
             raise GateError(repr(self), self)
 
     def __repr__(self) -> str:
-        return "\n".join(_told(self))
+        from .gate_text import told
+
+        return "\n".join(told(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values, as ``memwb eval --json`` prints them."""
@@ -297,92 +295,6 @@ def _value(value: Any) -> str:
         return "not set"
     name, at, _ = value.rpartition("@") if isinstance(value, str) else ("", "", "")
     return visible(name) if at else shortened(repr(value), 60)
-
-
-# -- in words -------------------------------------------------------------------------------------------------------
-
-
-def _told(result: GateResult) -> Iterator[str]:
-    if result.ok:
-        yield (
-            f"No case of {result.cases:,} is worse than in the baseline."
-            if result.metric is None
-            else (f"The mean {result.metric} is no worse than in the baseline, over {counted(result.cases, 'run')}.")
-        )
-    for setting, (before, now) in result.means.items():
-        allowed = f", by more than the tolerance {result.tolerance:g}" if result.tolerance else ""
-        yield f"Setting {setting!r}: the mean {result.metric} was {before:.3f} and is {now:.3f}{allowed}."
-    if result.worse:
-        many = counted(len(result.worse), "case is", "cases are")
-        yield f"{many} worse than in the baseline:"
-        for each in result.worse[:SHOWN]:
-            yield from _told_case(each, result.metric)
-        yield from _rest([(each.setting, each.now.case) for each in result.worse[SHOWN:]])
-    if result.missing:
-        many = counted(len(result.missing), "run", "runs")
-        yield f"{many} of the baseline {'is' if len(result.missing) == 1 else 'are'} missing: {_named(result.missing)}."
-    yield from _told_blocks(result.blocks)
-    yield from (f"Changed: {each}." for each in result.changed)
-    if result.relabelled:
-        yield f"Labelled anew: {_listed([repr(each) for each in result.relabelled])}."
-    if result.new:
-        yield f"New, and in no baseline yet: {_named(result.new)}."
-    if not result.ok:
-        yield "If this is meant, renew the baseline on purpose; in a case folder by `memwb update FOLDER`."
-
-
-def _told_case(each: Worse, metric: str | None) -> Iterator[str]:
-    yield f"- case {each.now.case!r}, setting {each.setting!r}"
-    if each.lost:
-        yield f"    lost:   {_listed([quoted(one) for one in each.lost], 5)}"
-    yield f"    before: {_outcome(each.before, metric)}"
-    yield f"    now:    {_outcome(each.now, metric)}"
-    for sentence in each.why[:5]:
-        yield f"    why:    {shortened(sentence, 300)}"
-
-
-def _outcome(result: CaseResult, metric: str | None) -> str:
-    if result.error is not None:
-        return f"failed: {shortened(result.error, 300)}"
-    parts = [shortened(result.outcome, 200)]
-    reached = result.figures.get("reached")
-    if result.expected and reached is not None:
-        parts.append(f"{reached * result.expected:.3g} of {result.expected} expected in the prompt")
-    if result.first is not None:
-        parts.append(f"the first at rank {result.first}")
-    if metric not in (None, "reached"):
-        value = result.figures.get(metric or "")
-        parts.append(f"{metric} {'-' if value is None else format(value, '.3f')}")
-    return "; ".join(parts)
-
-
-def _told_blocks(blocks: Sequence[BlockChange]) -> Iterator[str]:
-    if not blocks:
-        return
-    many = counted(len(blocks), "case gives", "cases give")
-    yield f"{many} the model the same entries in another text: a format, or an entry's text, has changed."
-    for each in blocks[:3]:
-        yield f"- case {each.case!r}, setting {each.setting!r}"
-        before, now = ((block.text or "").splitlines() for block in (each.before, each.now))
-        lines = [*islice(unified_diff(before, now, "before", "now", lineterm="", n=1), 2, None)]
-        yield from (f"    {cropped(visible(line), 160)}" for line in lines[:_LINES])
-        if len(lines) > _LINES:
-            yield f"    … {counted(len(lines) - _LINES, 'more line')}"
-    yield from _rest([(each.setting, each.case) for each in blocks[3:]])
-
-
-def _rest(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    if pairs:
-        yield f"- and {len(pairs):,} more: {_named(pairs)}"
-
-
-def _named(pairs: Sequence[tuple[str, str]]) -> str:
-    return _listed([f"{case!r} under {setting!r}" for setting, case in pairs])
-
-
-def _listed(names: Sequence[str], most: int = _NAMED) -> str:
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def with_reasons(result: GateResult, reasons: Mapping[tuple[str, str], tuple[str, ...]]) -> GateResult:

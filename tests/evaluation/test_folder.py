@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+import memwb
 from memwb import callbacks, datasets
 from memwb.errors import ConfigError, DamagedFileError, GateError
 from memwb.evaluation import Case, at_random, evaluate, load_folder, save_folder
@@ -177,6 +178,19 @@ async def test_masked_cases_still_work_and_hold_no_word_of_the_texts(store, tmp_
     assert [word for word in ("cane", "jazz", "rug", "latex", "ann", "tell") if word in tokenize(texts)] == []
     assert (masked.cases[0].expected, masked.cases[1].metadata) == (("e1",), None)
     assert (await masked.check()).ok
+
+
+async def test_what_holds_for_the_process_masks_a_folder_unless_the_call_says_otherwise(store, tmp_path):
+    memwb.options(redact=True)
+    try:
+        masked = await save_folder(tmp_path / "masked", store, CASES, SETTINGS)
+        plain = await save_folder(tmp_path / "plain", store, CASES, SETTINGS, redact=False)
+    finally:
+        memwb.options(redact=None)
+    assert (masked.cases[0].messages == CASES[0].messages, plain.cases[0].messages == CASES[0].messages) == (
+        False,
+        True,
+    )
 
 
 async def test_a_module_that_an_export_wrote_is_kept_as_it_is(store, tmp_path):

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+import memwb
 from memwb.errors import ConfigError, GateError, MemwbError
 from memwb.evaluation import Case, CaseResult, Report, evaluate
-from memwb.evaluation.gate import Block, BlockChange, GateResult, changed_blocks, compare
+from memwb.evaluation.gate import Block, BlockChange, GateResult, Worse, changed_blocks, compare
 from memwb.stores import TestMemoryStore
 
 
@@ -179,3 +180,23 @@ def test_the_result_is_data_too():
     assert (told["ok"], told["worse"][0]["case"], told["worse"][0]["lost"]) == (False, "a", ["x"])
     assert compare(report(ran("a", 1.0)), report(ran("a", 1.0))).to_dict()["ok"] is True
     assert repr(GateResult(cases=3)) == "No case of 3 is worse than in the baseline."
+
+
+def test_where_memory_is_masked_the_text_quotes_none_of_it():
+    lost = Worse(
+        "mine",
+        ran("a", 1.0),
+        replace(failed("a"), error="query: ValueError: cane"),
+        ("I use a cane.",),
+        ("'I use a cane.': rank 9",),
+    )
+    change = BlockChange("mine", "b", Block(("1",), "a cane"), Block(("1",), "- a cane"))
+    memwb.options(redact=True)
+    try:
+        told = repr(GateResult(worse=(lost,), blocks=(change,)))
+    finally:
+        memwb.options(redact=None)
+    assert "cane" not in told
+    assert "    lost:   '▒ ▒▒▒ ▒ ▒▒▒▒.'\n" in told
+    assert "    now:    failed: query\n" in told
+    assert "    -▒ ▒▒▒▒\n    +- ▒ ▒▒▒▒\n" in told
