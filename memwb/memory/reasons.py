@@ -176,7 +176,12 @@ async def _not_held(manager: HasStores, wanted: Wanted) -> str:
         return unwritten
     if wanted.named is not None:
         return f"{wanted.named!r} does not hold it"
-    return "no store here holds it, as far as they can be searched" + (f"; {unwritten}" if empty else "")
+    seen = all(hasattr(store, "page") and hasattr(store, "get") for store in stores)
+    return (
+        "no store here holds it"
+        + ("" if seen else ", as far as they can be searched")
+        + (f"; {unwritten}" if empty else "")
+    )
 
 
 async def _is_empty(store: Any) -> bool:

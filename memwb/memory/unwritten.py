@@ -11,7 +11,7 @@ from .messages import text
 
 if TYPE_CHECKING:
     from .extraction.batches import ExtractionStatus
-    from .extraction.happenings import Failed
+    from .extraction.happenings import Buffered, Failed
     from .extraction.log import ExtractionLog
     from .types import Message
 
@@ -53,7 +53,7 @@ def why_unwritten(manager: Any, content: str, messages: Sequence[Message]) -> Un
     begins = "" if said is None else f"message {said + 1} says it, but "
     if not extracts and not adds:
         return Unwritten(f"{begins}nothing writes here: the add tool is off and no store extracts", TURN_ON)
-    if extracts and not statuses:
+    if extracts and not statuses and not manager.extraction_log:
         names = ", ".join(map(repr, extracts))
         return Unwritten(
             f"{begins}{names} would extract it, and no agent is attached", "`await manager.init_agent(agent)` first."
@@ -89,9 +89,13 @@ def _on_its_way(
     yield from _facts(says, log, statuses)
     for event in log.of(Buffered):
         if says(text(event.message)):
-            for status in statuses:
-                if status.agent == event.agent:
-                    yield from _message(event.number, status, log, extracts[status.store])
+            for store, settings in extracts.items():
+                of_store = [status for status in statuses if (status.agent, status.store) == (event.agent, store)]
+                yield _left_out(event, store, log) or (
+                    _message(event.number, of_store[0], log, settings)
+                    if of_store
+                    else _not_made(event.number, store)  # the agent is gone, so it owes nothing any more
+                )
 
 
 def _facts(says: _Says, log: ExtractionLog, statuses: Sequence[ExtractionStatus]) -> Iterator[Unwritten]:
@@ -118,32 +122,44 @@ def _facts(says: _Says, log: ExtractionLog, statuses: Sequence[ExtractionStatus]
                 )
 
 
-def _message(number: int, status: ExtractionStatus, log: ExtractionLog, settings: Any) -> Iterator[Unwritten]:
-    """How far a message has come that says it."""
-    from .extraction.happenings import Failed, Filtered
+def _left_out(event: Buffered, store: str, log: ExtractionLog) -> Unwritten | None:
+    """Return why no fact could be found in a message: what the log tells of it."""
+    from .extraction.happenings import Filtered
 
-    begins, store = f"message {number + 1} says it", status.store
-    dropped = [each for each in log.of(Filtered, store) if (each.number, each.agent) == (number, status.agent)]
+    begins = f"message {event.number + 1} says it"
+    dropped = [each for each in log.of(Filtered, store) if (each.number, each.agent) == (event.number, event.agent)]
     if any(each.whole for each in dropped):
         kinds = ", ".join(dict.fromkeys(kind for each in dropped for kind in each.kinds))
-        yield Unwritten(f"{begins}, and the filter of {store!r} drops it ({kinds})", "Its extraction filter decides.")
-    elif number in status.unreadable:
-        yield Unwritten(
+        return Unwritten(f"{begins}, and the filter of {store!r} drops it ({kinds})", "Its extraction filter decides.")
+    if any(
+        (each.agent, each.store) == (event.agent, store) and event.number in each.numbers for each in log.unreadable
+    ):
+        return Unwritten(
             f"{begins}, and what the model answered about it could not be read",
             "`await manager.retry_unreadable()` asks again.",
         )
-    elif number in status.saving:
-        yield Unwritten(f"{begins}, and it is being saved to {store!r}", "`await manager.wait_for_saves()` waits.")
-    elif number in status.pending and status.failures:
-        why = _last_error(log.of(Failed, store))
-        yield Unwritten(f"{begins}, and saving it to {store!r} failed{why}", FLUSH)
-    elif number in status.pending:
-        yield Unwritten(f"{begins}, and is not saved to {store!r} yet: {_progress(status, settings.triggers)}", FLUSH)
-    elif number <= status.saved:
-        yield Unwritten(
-            f"{begins}, and extraction for {store!r} made no such entry of it",
-            "`wb.extraction()` shows what the model was asked, and tries another prompt.",
-        )
+    return None
+
+
+def _message(number: int, status: ExtractionStatus, log: ExtractionLog, settings: Any) -> Unwritten:
+    """Return how far a message has come that says it."""
+    from .extraction.happenings import Failed
+
+    begins, store = f"message {number + 1} says it", status.store
+    if number in status.saving:
+        return Unwritten(f"{begins}, and it is being saved to {store!r}", "`await manager.wait_for_saves()` waits.")
+    if number in status.pending and status.failures:
+        return Unwritten(f"{begins}, and saving it to {store!r} failed{_last_error(log.of(Failed, store))}", FLUSH)
+    if number in status.pending:
+        return Unwritten(f"{begins}, and is not saved to {store!r} yet: {_progress(status, settings.triggers)}", FLUSH)
+    return _not_made(number, store)
+
+
+def _not_made(number: int, store: str) -> Unwritten:
+    return Unwritten(
+        f"message {number + 1} says it, and extraction for {store!r} made no such entry of it",
+        "`wb.extraction()` shows what the model was asked, and tries another prompt.",
+    )
 
 
 def _last_error(failed: Sequence[Failed]) -> str:

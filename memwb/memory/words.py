@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-SHOWN = 8
+SHOWN = 4
 """So many words are named in a sentence."""
 
 _COMPARED = 40  # words of each side: more are a text, of which nobody wants to hear every word
@@ -17,10 +17,12 @@ _SPACED = "\u0e00"  # scripts from here on may be written without spaces
 
 
 def listed(words: Sequence[str]) -> str:
-    """Name the first eight words, and how many more there are."""
-    shown = ", ".join(words[:SHOWN])
-    more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
-    return f"{shown}{more}" or "nothing"
+    """Name the first words that tell something, of stop words alone the first of those; an ellipsis for the rest."""
+    from ..ranking import STOP_WORDS
+
+    telling = [word for word in words if word not in STOP_WORDS] or list(words)
+    shown = telling[:SHOWN]
+    return ", ".join([*shown, *(["…"] if len(shown) < len(words) else [])]) or "nothing"
 
 
 def nearly(asked: Sequence[str], held: Sequence[str]) -> tuple[tuple[str, str], ...]:

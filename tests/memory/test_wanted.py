@@ -61,7 +61,7 @@ class TestTarget:
         assert (found.target, found.stage, found.arrived) == ("allergic to latex mats", "search", False)
         assert found.sentence == (
             "'allergic to latex mats' did not arrive: it shares no word with the query. Searched: tea; it has: "
-            "allergic, to, latex, mats."
+            "allergic, latex, mats, …."
         )
 
     async def test_so_is_one_whose_listing_fails(self) -> None:

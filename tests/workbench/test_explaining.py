@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
 
 import pytest
@@ -50,8 +51,8 @@ async def test_words_that_differ_are_named_and_a_word_that_the_user_could_say_br
     state = await bench(store("allergic to latex", "tea"), messages="What are the mats made of?")
     found = await fixed_by(state, "latex", "say 'allergic' → rank 1")
     assert found.sentence == (
-        "'allergic to latex' did not arrive: it shares no word with the query. Searched: what, are, the, mats, made, "
-        "of; it has: allergic, to, latex."
+        "'allergic to latex' did not arrive: it shares no word with the query. Searched: mats, made, …; it has: "
+        "allergic, latex, …."
     )
     assert state.messages == [user("What are the mats made of? allergic")]
     await state.conversation.undo()
@@ -250,8 +251,8 @@ async def test_extraction_that_has_not_come_to_it():
     manager, agent = await extracted(ScriptedModel(['["never asked"]']), "Hello", LATEX)
     found = await why_latex(manager)
     assert found.sentence == (
-        f"{LATEX!r} did not arrive: no store here holds it, as far as they can be searched; message 3 says it, and is "
-        "not saved to 'home' yet: extraction at 2 of 5 invocations."
+        f"{LATEX!r} did not arrive: no store here holds it; message 3 says it, and is not saved to 'home' yet: "
+        "extraction at 2 of 5 invocations."
     )
     assert found.advice == "`await manager.flush()` saves it now."
     assert agent is not None
@@ -421,3 +422,12 @@ async def test_a_tokenizer_that_is_tried_here_is_no_setting_of_an_agent(tmp_path
     with pytest.raises(ConfigError, match="tokenizer is set in this workbench alone: build the stores with it"):
         state.export(tmp_path / "agent_memory.py")
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_an_agent_that_is_gone_owed_nothing():
+    manager, agent = await extracted(ScriptedModel(["[]"]), LATEX, turns=1)
+    del agent
+    gc.collect()
+    assert manager.extraction_status() == []
+    found = await why_latex(manager)
+    assert found.sentence.endswith("message 1 says it, and extraction for 'home' made no such entry of it.")

@@ -9,7 +9,7 @@ from ..._text import quoted, shortened
 from .parts import failed_stores
 
 if TYPE_CHECKING:
-    from ...memory import Explanation, Stage
+    from ...memory import Explanation, Stage, Suggestion
     from ...workbench import Preview, WorkbenchState
 
 _VERDICTS = {
@@ -20,8 +20,8 @@ _VERDICTS = {
     "failed": ("✗", "memwb-bad"),
 }
 TRIED_TOKENIZER = (
-    "These hits are found by a tokenizer that is set here alone; an agent's stores search by it when they are built with "
-    "it: tokenizer=memwb.ranking.tokenize_any_script, for example."
+    "These hits are found by a tokenizer that is set here alone; an agent's stores search by it when they are built "
+    "with it, such as tokenizer=memwb.ranking.tokenize_any_script."
 )
 _MARKS = {"done": ("✓", "memwb-good"), "skipped": ("–", "memwb-warn"), "failed": ("✗", "memwb-bad")}
 
@@ -184,14 +184,14 @@ def _popover(state: WorkbenchState, preview: Preview) -> Node:
             content.append(el("p", "", el("strong", "", explanation.sentence)))
         if explanation.matched:
             content.append(el("p", "", f"Words of the query in it: {', '.join(explanation.matched)}"))
-        if explanation.missing:
+        if explanation.missing and explanation.store is not None:
             content.append(
                 el("p", "", f"Words of the query not in it: {shortened(', '.join(explanation.missing), 200)}")
             )
         if explanation.words:
             content.append(el("p", "", f"Its own words: {shortened(', '.join(explanation.words), 200)}"))
-        content.extend(_around(explanation))
         content.extend(_tried(explanation))
+        content.extend(_around(explanation))
     if trace.error is not None and not failed_stores(trace):  # those are among the notes
         content.append(el("p", "memwb-bad", f"{trace.skipped_at} failed: {trace.reason}"))
     if trace.notes:
@@ -227,8 +227,12 @@ def _tried(explanation: Explanation) -> list[Node]:
     if not explanation.suggestions:
         tries = "another limit, query, order of stores or format, and its words said by the user"
         return [el("p", "", f"None of the changes that memwb tries brings it in: {tries}.")]
-    rows = [
-        el("li", "", el("button", "", f"Try: {suggestion.text}", action={"do": "try", "text": suggestion.text}))
-        for suggestion in explanation.suggestions
-    ]
+    rows = [el("li", "", *_change(suggestion)) for suggestion in explanation.suggestions]
     return [el("p", "", "Changes that were tried on this call and bring it in:"), el("ul", "", *rows)]
+
+
+def _change(suggestion: Suggestion) -> tuple[Node | str, ...]:
+    """The button, and beside it what else would come in."""
+    short, _, brings = suggestion.text.partition(" (and ")
+    button = el("button", "", f"Try: {short}", action={"do": "try", "text": suggestion.text})
+    return (button, f" and {brings.removesuffix(')')}") if brings else (button,)
