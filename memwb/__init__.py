@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memwb.memory.messages import text
     from memwb.stores import TestMemoryStore
     from memwb.widgets import Workbench
+    from memwb.workbench.snapshot import snapshot
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ __all__ = [
     "frame",
     "options",
     "sessions",
+    "snapshot",
     "testing",
     "text",
 ]
@@ -44,6 +46,7 @@ _HOME = {
     "evaluate": "memwb.evaluation",
     "frame": "memwb.frames",
     "options": "memwb._options",
+    "snapshot": "memwb.workbench.snapshot",
     "text": "memwb.memory.messages",
 }
 _MODULES = ("callbacks", "datasets", "sessions", "testing")

@@ -18,6 +18,7 @@ from .paths import open_path
 
 if TYPE_CHECKING:
     from ..bridge.strands import Measure
+    from .snapshot import Kept
 
 DEMO = ("ikat-demo", "2024-test/11/t4")
 """The data set and the case that a workbench without a source opens on."""
@@ -42,6 +43,7 @@ class Source:
         tools: The memory tools that the source's agent has, where they are not those of ``manager``; None without one.
         sessions: The store of sessions that was opened, or the Memory over it; None for any other source.
         demo: Whether it is the demo.
+        kept: What else a snapshot holds, where one was opened.
     """
 
     stores: list[Any]
@@ -58,6 +60,7 @@ class Source:
     tools: tuple[Any, ...] | None = None
     sessions: Any = None
     demo: bool = False
+    kept: Kept | None = None
 
     def measured(self, hit: Hit) -> str:
         """Say how well a hit matched where its store tells so in a way of its own: ``"distance 0.12"``; else ``""``."""
@@ -71,8 +74,8 @@ def open_source(source: Any = None) -> Source:
 
     Args:
         source: A Strands Agent, a Strands or memwb MemoryManager, a store, a list of stores, the path of a
-            TestMemoryStore file, a store of sessions or the path of its folder or database, a DataFrame with a column
-            ``content``, a list of texts, or None for the demo.
+            TestMemoryStore file, a store of sessions or the path of its folder or database, the folder of a snapshot,
+            a DataFrame with a column ``content``, a list of texts, or None for the demo.
 
     Raises:
         ConfigError: It is none of these.
@@ -106,6 +109,10 @@ def _demo() -> Source:
 
 
 def _path_source(path: Path) -> Source:
+    from .snapshot import is_snapshot, open_snapshot
+
+    if is_snapshot(path.expanduser()):
+        return open_snapshot(path.expanduser())
     store = open_path(path)
     return _sessions_source(store, path.stem) if is_session_store(store) else Source([store])
 

@@ -99,6 +99,8 @@ class WorkbenchState(SettingsState):
         self.review = Review(self, self._publish)
         self.arms = Arms(self)
         self.preview: Preview | None = None
+        if self.source.kept is not None:
+            self.source.kept.restore(self, settings=injection is Unset, talk=messages is None)
         self.changed()
 
     # -- reading ------------------------------------------------------------------------------------------------

@@ -1,0 +1,264 @@
+"""A workbench in a folder: opened again it is what it was, and its files tell what it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import memwb
+from memwb import callbacks
+from memwb.errors import ConfigError, DamagedFileError
+from memwb.evaluation.settings_file import load_settings
+from memwb.stores import TestMemoryStore
+from memwb.workbench import WorkbenchState
+
+FACTS = ["I use a cane.", "I use a bike.", "My desk is by the window."]
+TALK = ["What is by the window?", "Your desk.", "What do I use?"]
+
+EDITED = """import re
+
+SHORT = 3
+
+def words(text):
+    return re.findall(r"\\w+", text)
+
+def looked_for(context):
+    return " ".join(word for word in words(context.messages[-1]["content"][0]["text"]) if len(word) >= SHORT)
+"""
+
+
+def files(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+async def state():
+    state = WorkbenchState(FACTS, TALK)
+    await state.settled()
+    return state
+
+
+async def opened(folder):
+    state = WorkbenchState(folder)
+    await state.settled()
+    return state
+
+
+async def test_a_snapshot_is_a_folder_of_readable_files(state, tmp_path):
+    await state.edit("query", EDITED)
+    folder = await memwb.snapshot(state, tmp_path / "new" / "day one")
+    assert sorted(files(folder)) == [
+        "conversation.jsonl",
+        "settings.py",
+        "snapshot.json",
+        "stores/stores.json",
+        "stores/texts.json",
+    ]
+    lines = (folder / "conversation.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["content"][0]["text"] for line in lines] == TALK
+    assert load_settings(folder / "settings.py")["max_entries"] == 5
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+async def test_opened_again_it_shows_the_same(state, tmp_path):
+    await state.edit("query", EDITED)
+    await state.set(max_entries=1, trigger="everyTurn", placement="append", call=1, tokenizer="any script")
+    state.look_for("bike")
+    again = await opened(await memwb.snapshot(state, tmp_path / "x"))
+    assert (again.trace.text, again.trace.query, again.call) == (state.trace.text, state.trace.query, 1)
+    assert (again.looked_for, again.tokenizer) == ("bike", state.tokenizer)
+    assert again.settings.max_entries == 1
+    assert again.settings.trigger == "everyTurn"
+    assert "def words" in again.slots["query"].source
+
+
+async def test_no_code_of_a_snapshot_runs_before_its_refresh_and_a_mistake_is_shown_where_it_stands(state, tmp_path):
+    await state.edit("format", "def format(context):\n    return 'mine'\n")
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    file = folder / "settings.py"
+    file.write_text(file.read_text() + "\nraise SystemExit\n")
+    assert (await opened(folder)).trace.text == "mine"
+    file.write_text(file.read_text().replace("return 'mine'", "return unknown_name"))
+    again = await opened(folder)
+    assert "unknown_name" in str(again.problems["format"])
+
+
+async def test_what_a_person_gives_beside_the_folder_wins(state, tmp_path):
+    await state.set(max_entries=1, query=callbacks.last_two_messages)
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    again = WorkbenchState(folder, "bike", injection={"max_entries": 2})
+    await again.settled()
+    assert (again.trace.query, again.settings.max_entries) == ("bike", 2)
+
+
+async def test_an_image_in_a_message_comes_back_byte_for_byte(tmp_path):
+    message = {
+        "role": "user",
+        "content": [{"text": "cane?"}, {"image": {"format": "png", "source": {"bytes": b"\x00\xff"}}}],
+    }
+    state = WorkbenchState(FACTS, [message])
+    again = await opened(await memwb.snapshot(state, tmp_path / "x"))
+    assert again.messages == state.messages
+
+
+async def test_injection_that_is_off_stays_off(tmp_path):
+    state = WorkbenchState(FACTS, TALK, injection=False)
+    again = await opened(await memwb.snapshot(state, tmp_path / "x"))
+    assert again.injection is False
+
+
+async def test_a_snapshot_replaces_an_earlier_one_and_nothing_else(state, tmp_path):
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    await state.set(max_entries=2)
+    await memwb.snapshot(state, folder)
+    assert (await opened(folder)).settings.max_entries == 2
+    (folder / "notes.txt").write_text("mine")
+    before = files(folder)
+    with pytest.raises(ConfigError, match=r"holds 'notes.txt', which no snapshot has"):
+        await memwb.snapshot(state, folder)
+    (tmp_path / "y").mkdir()
+    (tmp_path / "y" / "settings.py").write_text("")
+    with pytest.raises(ConfigError, match="is no snapshot"):
+        await memwb.snapshot(state, tmp_path / "y")
+    (tmp_path / "z").write_text("a file")
+    with pytest.raises(ConfigError, match="is no snapshot"):
+        await memwb.snapshot(state, tmp_path / "z")
+    assert files(folder) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x", "y", "z"]
+
+
+async def test_what_cannot_be_kept_is_named_and_nothing_is_written(state, tmp_path):
+    outside = "cane"
+    await state.set(query=lambda context: outside)
+    with pytest.raises(ConfigError, match=r"snapshot: .*'outside'"):
+        await memwb.snapshot(state, tmp_path / "x")
+    await state.set(query=None, messages=[{"role": "user", "content": [{"text": "x"}, {"odd": {1, 2}}]}])
+    with pytest.raises(ConfigError, match="message 0 holds a value that JSON cannot keep"):
+        await memwb.snapshot(state, tmp_path / "x")
+    await state.set(messages=None, tokenizer=lambda text: set(text))
+    with pytest.raises(ConfigError, match="has no name"):
+        await memwb.snapshot(state, tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("snapshot.json", "{", "snapshot.json"),
+        ("snapshot.json", "[]", "no description of a snapshot"),
+        ("snapshot.json", '{"format": 1}', "'call'"),
+        ("conversation.jsonl", '{"role": "user", "content": "x"}', "message 0"),
+        ("conversation.jsonl", "{}\n{", "line 2"),
+        ("settings.py", "def", "line 1"),
+        ("settings.py", "x = 1", "no settings"),
+        ("settings.py", "injection = {'max_entries': len('x')}", "no plain value"),
+        ("stores/stores.json", "{", "stores.json"),
+        ("stores/texts.json", "[1]", "texts.json"),
+    ],
+)
+async def test_a_damaged_snapshot_is_named_by_its_file(state, tmp_path, file, text, told):
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    (folder / file).write_text(text)
+    with pytest.raises(DamagedFileError, match=told):
+        WorkbenchState(folder)
+
+
+async def test_a_file_that_is_missing_is_named_and_a_newer_format_is_refused(state, tmp_path):
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    about = json.loads((folder / "snapshot.json").read_text())
+    (folder / "snapshot.json").write_text(json.dumps({**about, "format": 2}))
+    with pytest.raises(ConfigError, match="update it"):
+        WorkbenchState(folder)
+    (folder / "snapshot.json").write_text(json.dumps({**about, "call": 7}))
+    with pytest.raises(DamagedFileError, match="no model call 7"):
+        WorkbenchState(folder)
+    (folder / "snapshot.json").write_text(json.dumps(about))
+    (folder / "conversation.jsonl").unlink()
+    with pytest.raises(OSError, match=r"conversation\.jsonl cannot be read"):
+        WorkbenchState(folder)
+
+
+async def test_a_masked_snapshot_holds_no_word_of_memory_and_ranks_as_before(tmp_path):
+    store = TestMemoryStore.from_records(
+        [
+            {
+                "id": f"id-{at}",
+                "content": text,
+                "createdAt": f"2024-01-0{at}T00:00:00.000Z",
+                "metadata": {"by": "Annabel"},
+            }
+            for at, text in enumerate(FACTS, 1)
+        ],
+        name="notes",
+    )
+    state = WorkbenchState([store], TALK, expected=["I use a cane."])
+    state.look_for("bike")
+    folder = await memwb.snapshot(state, tmp_path / "x", redact=True)
+    held = b"".join(files(folder).values()).lower()
+    assert [word for word in (b"cane", b"bike", b"window", b"desk", b"annabel") if word in held] == []
+    again = await opened(folder)
+    assert [hit.id for hit in again.hits] == [hit.id for hit in state.hits]
+    masked = await memwb.snapshot(state, tmp_path / "y", redact=lambda text: "gone")
+    assert {record.content for record in await (await opened(masked)).source.stores[0].page(0, 9)} == {"gone"}
+
+
+async def test_an_arm_may_search_a_snapshot_of_an_earlier_day(state, tmp_path):
+    folder = await memwb.snapshot(WorkbenchState(["I use a cane."]), tmp_path / "before")
+    state.arms.pin("before", stores=folder)
+    (found,) = (await state.arms.compare(no_memory=False)).differences("before")
+    assert [place.content for place in found.dropped] == ["I use a bike."]
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=30).filter(str.strip)
+RECORDS = st.lists(
+    st.fixed_dictionaries({"content": TEXT}, optional={"metadata": st.dictionaries(TEXT, TEXT | st.integers(-9, 9))}),
+    max_size=5,
+    unique_by=lambda record: record["content"],
+)
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(RECORDS, min_size=1, max_size=3),
+    st.lists(TEXT, min_size=1, max_size=4),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "max_entries": st.integers(1, 4),
+            "trigger": st.sampled_from(["userTurn", "everyTurn", lambda context: True]),
+            "placement": st.sampled_from(["append", "prepend"]),
+            "query": st.sampled_from([callbacks.last_two_messages, lambda context: "a cane"]),
+            "format": st.sampled_from([callbacks.bullet_list]),
+        },
+    ),
+)
+def test_open_of_snapshot_equals_what_was_there(stores, talk, injection):
+    made = [
+        TestMemoryStore.from_records(
+            [{"id": f"{at}", "createdAt": "2024-01-01T00:00:00.123Z", **record} for at, record in enumerate(records)],
+            name=f"store {number}",
+        )
+        for number, records in enumerate(stores)
+    ]
+
+    async def run(folder):
+        state = WorkbenchState(made, talk, injection=injection)
+        await state.settled()
+        first = await memwb.snapshot(state, folder / "one")
+        again = WorkbenchState(first)
+        await again.settled()
+        second = await memwb.snapshot(again, folder / "two")
+        assert files(second) == files(first)
+        assert (again.messages, again.call, again.store_names) == (state.messages, state.call, state.store_names)
+        assert (again.trace.text, again.trace.messages) == (state.trace.text, state.trace.messages)
+        for store, other in zip(made, again.source.stores, strict=True):
+            assert await other.page(0, 99) == await store.page(0, 99)
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(run(Path(folder)))
