@@ -105,3 +105,8 @@ def test_the_source_archive_holds_all_that_is_tested(built):
         held = {name.partition("/")[2] for name in archive.getnames()}
 
     assert {"README.md", "CHANGELOG.md", "LICENSE", "tests/test_wheel.py", "notebooks/nbval_sanitize.cfg"} <= held
+
+
+def test_it_brings_the_command(wheel: zipfile.ZipFile) -> None:
+    entry_points = wheel.read(f"memwb-{memwb.__version__}.dist-info/entry_points.txt").decode()
+    assert entry_points.split("\n") == ["[console_scripts]", "memwb = memwb.cli:main", ""]

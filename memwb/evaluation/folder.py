@@ -210,8 +210,9 @@ async def save_folder(
         settings: Name -> settings, or the path of a module that ``wb.export`` wrote.
         redact: True masks each word of entries and cases by another word, always the same one, so that a search by
             words finds what it found (see :class:`memwb.evaluation.WordMask`). A function of a text is used as it is;
-            where it leaves nothing to find, the cases will not work. Metadata of cases is then left out. None: as
-            ``memwb.options(redact=...)`` says; False: nothing is masked.
+            where it leaves nothing to find, the cases will not work. Metadata of cases is then left out; ids, owners,
+            categories and what a callback's source says stay. None: as ``memwb.options(redact=...)`` says; False:
+            nothing is masked.
 
     Raises:
         ConfigError: The folder is taken, or something given cannot be kept; nothing was written.

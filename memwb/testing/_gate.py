@@ -16,10 +16,11 @@ def check_folder(folder: str | os.PathLike[str], metric: str | None = None, tole
 
     ::
 
+        from pathlib import Path
         from memwb.testing import check_folder
 
         def test_memory():
-            check_folder("tests/memory_cases")
+            check_folder(Path(__file__).with_name("memory_cases"))
 
     Args:
         folder: What ``memwb new-regression`` or :func:`memwb.evaluation.save_folder` wrote.
