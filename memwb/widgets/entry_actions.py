@@ -97,12 +97,12 @@ class EntryActions:
     async def _do_entry_save(self, message: dict[str, Any]) -> None:
         opened, values = self._opened, message.get("values") or {}
         text = str(values.get("text", ""))
-        opened.error = ""
+        opened.text, opened.metadata, opened.error = text, str(values.get("metadata", "")), ""
         try:
             if opened.kind == "merge":
                 changes: dict[str, Any] = {"merge": {tuple(self._ref(record) for record in opened.records): text}}
             else:
-                new = {"content": text, "metadata": _metadata(str(values.get("metadata", "")))}
+                new = {"content": text, "metadata": _metadata(opened.metadata)}
                 if opened.kind == "add":
                     changes = {"add": [new], "store": values.get("store") or opened.store}
                 else:

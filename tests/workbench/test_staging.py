@@ -211,7 +211,7 @@ async def test_what_was_staged_on_an_entry_as_it_was_read_is_not_written_over_a_
     seen = await notes.get("n1")
     await TestMemoryStore(name="notes", path=notes.path).update("n1", "I like black tea.")
     entries.stage(edit={seen: "I like green tea."})
-    with pytest.raises(ConflictError, match="now says 'I like black tea.'"):
+    with pytest.raises(ConflictError, match="now says 'I like black tea"):
         await entries.write()
 
 

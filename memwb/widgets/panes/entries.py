@@ -214,7 +214,7 @@ def _form(entries: EntriesState, bar: Node, opened: Opened) -> Node:
         "div",
         "memwb-fields",
         stores,
-        el("div", "memwb-bad", opened.error, role="alert") if opened.error else None,
+        el("div", "memwb-bad", opened.error, role="alert", data_key="error") if opened.error else None,
         _field("text", "Text that stays" if opened.kind == "merge" else "Text", opened.text, opened, take=True),
         None if opened.kind == "merge" else _field("metadata", "Metadata, a JSON object", opened.metadata, opened),
         *texts,
@@ -251,7 +251,7 @@ def _field(name: str, title: str, value: str, opened: Opened, *, take: bool = Fa
         data_field=name,
         data_take=f"entry {opened.number}" if take else None,
     )
-    return el("div", "memwb-field", el("small", "", title), writing)
+    return el("div", "memwb-field", el("small", "", title), writing, data_key=f"{name} {opened.number}")
 
 
 def _health(bar: Node, health: Health) -> Node:
