@@ -190,16 +190,24 @@ class Look:
         """Return a store by its name."""
         return next(store for store in self.stores if store.name == name)
 
-    def words(self, entry: Any) -> tuple[bool, bool]:
+    def stop_words(self, entries: Sequence[Any]) -> float | None:
+        """Return how many entries were found by stop words alone; None where none was found by its words."""
+        known, lexical, number = self._words, not entries, 0
+        for entry in entries:
+            key = entry.store_name, entry.content
+            words = known.get(key)
+            if words is None:
+                words = known[key] = self._judged(entry)
+            lexical = lexical or words[0]
+            number += words[1]
+        return float(number) if lexical else None
+
+    def _judged(self, entry: Any) -> tuple[bool, bool]:
         """Return whether an entry was found by its words, and whether these are stop words alone."""
-        key = entry.store_name, entry.content
-        words = self._words.get(key)
-        if words is None:
-            name = entry.store_name
-            if name not in self._judge:
-                self._judge[name] = _judge_of(self.store(name), self.query)
-            words = self._words[key] = self._judge[name](entry)
-        return words
+        name = entry.store_name
+        if name not in self._judge:
+            self._judge[name] = _judge_of(self.store(name), self.query)
+        return self._judge[name](entry)
 
 
 def _judge_of(store: Any, query: str) -> Callable[[Any], tuple[bool, bool]]:

@@ -107,12 +107,11 @@ def _figures(
     expected: Sequence[str],
     counter: Any,
 ) -> Figures:
-    figures = {**look.figures, **metrics.figures_of_prompt(names, expected)}
+    figures = look.figures.copy()
+    figures.update(metrics.figures_of_prompt(names, expected))
     figures["entries"] = float(len(reached))
     figures["tokens"] = float(trace.tokens if counter is None or not trace.injected else counter.count(trace.text))
-    words = [look.words(entry) for entry in reached]
-    lexical = not words or any(by_words for by_words, _ in words)
-    figures["stop_words"] = float(sum(only for _, only in words)) if lexical else None
+    figures["stop_words"] = look.stop_words(reached)
     return figures
 
 
