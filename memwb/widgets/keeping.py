@@ -1,9 +1,12 @@
-"""What a workbench keeps: settings to compare with those in force."""
+"""What a workbench keeps: settings to compare with those in force, and its still for pages without a kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from .._options import options
+from ..workbench.still import Still, still
 
 if TYPE_CHECKING:
     from ..evaluation import Case
@@ -77,3 +80,19 @@ class Keeping:
         from .comparison import ComparisonPanel
 
         return ComparisonPanel(self.state)
+
+    def still(self) -> Still:
+        """Return the settled screen as a page without scripts: it shows itself in a cell, and ``save(path)`` writes it.
+
+        Raises:
+            StaleTraceError: A change waits for its refresh: ``await wb`` first.
+        """
+        return still(self.state)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Add the still to the widget's view, for pages that have no kernel to ask."""
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        state = self.state
+        if bundle and options().stills and state.preview is not None and not state.pending and not state.failure:
+            bundle["text/html"] = still(state).html
+        return bundle
