@@ -164,3 +164,14 @@ def test_the_changelog_opens_with_this_version():
 
     changelog = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^## ([\d.]+)", changelog, flags=re.MULTILINE)[1] == memwb.__version__
+
+
+async def test_the_example_of_why_runs(capsys):
+    [block] = re.findall(r"```python\n(.*?)```", section("Why is it missing"), flags=re.DOTALL)
+    names: dict[str, object] = {"memwb": memwb}
+    await eval(compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+
+    shown = capsys.readouterr().out
+    assert "shares no word with the query: 'walnut' is not 'walnuts'.\n  try: say 'walnuts' → rank 1" in shown
+    assert names["wb"].trace.entries[0].content == "I love walnuts"
+    names["wb"].close()

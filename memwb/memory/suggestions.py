@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._text import counted, quoted, shortened
+from .deeper import matching
 from .explanation import Explanation, Suggestion
 from .injection import run_injection
 from .messages import copied, latest_index
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 MAX_ENTRIES_TRIED = 20
 """No suggestion raises max_entries above this: a block of everything is no finding."""
 
-WORDS_TRIED = 6
+WORDS_TRIED = 4
 """So many words of the entry are tried one by one, to find the one that brings the fewest others along."""
+
+WORDS_COUNTED = 20
+"""Of so many words a store is asked how many of its entries hold them, to try the rare ones."""
 
 NAMED = 3
 """So many of the entries that come along are named."""
@@ -124,10 +128,11 @@ async def suggested(
         more: Further changes to try.
     """
     tried = [one async for one in _tried(wanted, asked, (*_plain(found, wanted, asked, before), *more), before)]
-    said = [one async for one in _tried(wanted, asked, _said(found, wanted, asked, before), before)]
+    words = await _telling(wanted, asked, before)
+    said = [one async for one in _tried(wanted, asked, _says(found, words, asked, before), before)]
     tried += sorted(said, key=_size)[:1]
     if not tried:
-        tried = [one async for one in _tried(wanted, asked, _last(found, wanted, asked, before), before)]
+        tried = [one async for one in _tried(wanted, asked, _last(found, words, asked, before), before)]
     return tuple(sorted(tried, key=_size))
 
 
@@ -230,16 +235,16 @@ def _shared(tokenizer: Any, query: str, wanted: Wanted) -> set[str]:
     return set(tokenizer(query)) & set(tokenizer(wanted.content))
 
 
-def _said(found: Explanation, wanted: Wanted, asked: Asked, before: InjectionTrace) -> Iterator[Change]:
+def _says(found: Explanation, words: Sequence[str], asked: Asked, before: InjectionTrace) -> Iterator[Change]:
     """One more word in what the user says; of several, only the one that brings the fewest others along is told."""
     if found.stage in ("search", "query") and before.error is None:
         near = [other for _, other in found.near]
-        for word in dict.fromkeys((*near, *_telling(wanted, asked, before)[:WORDS_TRIED])):
+        for word in dict.fromkeys((*near, *words[:WORDS_TRIED])):
             yield from _saying(word, asked)
 
 
-def _telling(wanted: Wanted, asked: Asked, before: InjectionTrace) -> list[str]:
-    """Return the words of the entry that the query lacks, long ones first, stop words where there are no others."""
+async def _telling(wanted: Wanted, asked: Asked, before: InjectionTrace) -> list[str]:
+    """Return the words of the entry that the query lacks, rare ones first, stop words where there are no others."""
     from ..ranking import STOP_WORDS
 
     holder = next((store for store in asked.stores if store.name == wanted.store), None)
@@ -247,7 +252,9 @@ def _telling(wanted: Wanted, asked: Asked, before: InjectionTrace) -> list[str]:
         return []
     own = set(tokenizer_of(holder)(wanted.content)).difference(tokens_of(holder, before.query or ""))
     words = sorted(in_order(own, wanted.content), key=len, reverse=True)
-    return [word for word in words if word not in STOP_WORDS] or words
+    words = [word for word in words if word not in STOP_WORDS] or words
+    held = {word: await matching(holder, word) or 0 for word in words[:WORDS_COUNTED]}
+    return sorted(held, key=held.__getitem__)
 
 
 def _saying(words: str, asked: Asked) -> Iterator[Change]:
@@ -263,15 +270,15 @@ def _saying(words: str, asked: Asked) -> Iterator[Change]:
         yield Change(f"say {quoted(words, 40)}", {"messages": messages})
 
 
-def _last(found: Explanation, wanted: Wanted, asked: Asked, before: InjectionTrace) -> Iterator[Change]:
+def _last(found: Explanation, words: Sequence[str], asked: Asked, before: InjectionTrace) -> Iterator[Change]:
     """What is tried where no single change helps: several at once."""
     if asked.settings is None:
         return
     if found.stage == "trigger":
-        for words, query in SUGGESTED.items():
-            yield Change(f"trigger everyTurn, {words}", {"trigger": "everyTurn", "query": query})
+        for name, query in SUGGESTED.items():
+            yield Change(f"trigger everyTurn, {name}", {"trigger": "everyTurn", "query": query})
         return
     if found.stage not in ("search", "query") or before.error is not None:
         return
-    telling = _telling(wanted, asked, before)
-    yield from _saying(" ".join(telling[:WORDS_TRIED]), asked) if telling else ()
+    if words:
+        yield from _saying(" ".join(words[:WORDS_TRIED]), asked)
