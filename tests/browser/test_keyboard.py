@@ -187,15 +187,15 @@ def test_the_focus_is_seen_wherever_tab_goes_and_leaves_at_both_ends(bench, them
         seen.append(focus)
         if focus["name"] == "format callback":  # Tab indents there, and Escape goes to the last of the settings
             keys.press("Escape")
-            for _ in range(4):
+            for _ in range(5):
                 keys.press("Shift+Tab")
         else:
             keys.press("Tab")
         focus = keys.focus()
     names = [each["name"] for each in seen]
     wanted = ["Why", "Try: max_entries 4 → rank 4", "previous call", "next call", "format callback", "max_entries",
-              "trigger", "placement", "edit query…", "edit format…", "edit trigger…", "find entry", "Columns", "Hits",
-              "max_entries: arrow keys or dragging move the cut", "Block", "Model input", "Entries 5", "profile",
+              "trigger", "placement", "explain…", "edit query…", "edit format…", "edit trigger…", "find entry", "Columns",
+              "Hits", "max_entries: arrow keys or dragging move the cut", "Block", "Model input", "Entries 5", "profile",
               "more", "Filter entries", "Entries"]  # fmt: skip
     assert [name for name in wanted if name not in names] == [], names
     faint = [each for each in seen if each["outline"] < 1 or not each["inside"]]
