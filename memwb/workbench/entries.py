@@ -123,7 +123,7 @@ class EntriesState:
         return f"{record.store}: {record.id}" if self.store is None else record.id
 
     def state_of(self, record: Record) -> str:
-        """Return whether an entry that is shown is ``added``, ``changed``, ``deleted`` or ``merged``, else ""."""
+        """Return what is staged of an entry that is shown, see ``Change.kind``; "" for nothing."""
         store = record.store if self.store is None else self.store
         return self._kinds.get((str(store), record.id), "")
 

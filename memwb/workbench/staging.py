@@ -43,9 +43,11 @@ class Change:
 
     @property
     def kind(self) -> str:
-        """``added``, ``changed``, ``deleted`` or ``merged``."""
+        """``added``, ``changed``, ``deleted``, ``merged``, or ``kept`` for what others are merged into as it is."""
         if self.before is None:
             return "added"
+        if self.before == self.after:
+            return "kept"
         if self.after is not None:
             return "changed"
         return "deleted" if self.into is None else "merged"
@@ -281,10 +283,18 @@ class Staging:
             raise ConfigError(told, key="id", value=record.id)
         staged[stores[0], record.id] = Change(stores[0], record.id, None, record)
 
-    def _put(self, staged: _Staged, found: _Found, after: Record | None, into: tuple[str, str] | None = None) -> None:
+    def _put(
+        self,
+        staged: _Staged,
+        found: _Found,
+        after: Record | None,
+        into: tuple[str, str] | None = None,
+        *,
+        kept: bool = False,
+    ) -> None:
         before, now = found
         key = (str(now.store), now.id)
-        if before == after:  # both None for a new one that is no longer wanted
+        if before == after and not kept:  # both None for a new one that is no longer wanted
             staged.pop(key, None)
         else:
             staged[key] = Change(*key, before, after, into)
@@ -309,7 +319,7 @@ class Staging:
         )
         for pair in found:
             if pair is stays:
-                self._put(staged, pair, merged)
+                self._put(staged, pair, merged, kept=True)  # it must still be there when the others go
             else:
                 self._put(staged, pair, None, (str(now.store), now.id))
 

@@ -140,6 +140,18 @@ async def test_of_a_group_the_earliest_stays_with_the_metadata_of_all(notes):
     assert entries.staged == ()
 
 
+async def test_an_entry_does_not_go_where_the_one_it_is_merged_into_is_gone_or_changed(notes):
+    for change in ("delete", "update"):
+        entries = entries_of(notes)
+        [kept, *_] = await notes.page(0, 9)
+        entries.stage(merge={(kept.id, "n3"): kept.content}, store="notes")
+        other = TestMemoryStore(name="notes", path=notes.path)
+        await (other.delete(kept.id) if change == "delete" else other.update(kept.id, "other"))
+        with pytest.raises(ConflictError):
+            await entries.write()
+        assert await notes.get("n3") is not None
+
+
 async def test_entries_of_two_stores_are_merged_and_both_come_back(notes, facts):
     before = notes.path.read_bytes(), facts.path.read_bytes()
     entries = entries_of(notes, facts, store=None)
