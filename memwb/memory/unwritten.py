@@ -36,13 +36,18 @@ def why_unwritten(manager: Any, content: str, messages: Sequence[Message]) -> Un
     """Return why the manager's stores lack an entry, None where it cannot be told.
 
     Args:
-        manager: A MemoryManager; of anything else nothing is known.
+        manager: A MemoryManager, or what tells it by a ``why_unwritten`` of its own; of anything else nothing is known.
         content: The entry's text, or a part of it: a message says it that holds it or all of its telling words.
         messages: The conversation before the model call, for a manager that extracts from no agent yet.
     """
-    if not hasattr(manager, "extraction_status") or not content.strip():
+    if not content.strip():
         return None
-    says = _Says(content)
+    if hasattr(manager, "why_unwritten"):  # what writes there is of another make, and tells it itself
+        told: Unwritten | None = manager.why_unwritten(content, messages)
+        return told
+    if not hasattr(manager, "extraction_status"):
+        return None
+    says = Says(content)
     extracts, adds = manager.extraction, _has_add_tool(manager)
     statuses = manager.extraction_status()
     if extracts:
@@ -61,7 +66,7 @@ def why_unwritten(manager: Any, content: str, messages: Sequence[Message]) -> Un
     return None
 
 
-class _Says:
+class Says:
     """Whether a text says what is looked for."""
 
     def __init__(self, content: str) -> None:
@@ -81,7 +86,7 @@ def _has_add_tool(manager: Any) -> bool:
 
 
 def _on_its_way(
-    says: _Says, log: ExtractionLog, statuses: Sequence[ExtractionStatus], extracts: dict[str, Any]
+    says: Says, log: ExtractionLog, statuses: Sequence[ExtractionStatus], extracts: dict[str, Any]
 ) -> Iterator[Unwritten]:
     """Yield where the entry is between a message and its store, the furthest first."""
     from .extraction.happenings import Buffered
@@ -98,7 +103,7 @@ def _on_its_way(
                 )
 
 
-def _facts(says: _Says, log: ExtractionLog, statuses: Sequence[ExtractionStatus]) -> Iterator[Unwritten]:
+def _facts(says: Says, log: ExtractionLog, statuses: Sequence[ExtractionStatus]) -> Iterator[Unwritten]:
     """What became of facts that an extractor found."""
     from .extraction.happenings import Failed, Proposed, Reviewed
 

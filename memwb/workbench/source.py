@@ -40,6 +40,7 @@ class Source:
         agent: The live agent, None without one; a trigger predicate may look at it.
         state: A copy of its state, which a trigger predicate sees as well.
         manager: The memwb manager that was opened, or that the agent has; None for any other source.
+        writer: Tells why an entry was not written, where an SDK's own manager writes; None for any other source.
         tools: The memory tools that the source's agent has, where they are not those of ``manager``; None without one.
         sessions: The store of sessions that was opened, or the Memory over it; None for any other source.
         demo: Whether it is the demo.
@@ -57,6 +58,7 @@ class Source:
     agent: Any = None
     state: Any = None
     manager: MemoryManager | None = None
+    writer: Any = None
     tools: tuple[Any, ...] | None = None
     sessions: Any = None
     demo: bool = False
@@ -193,6 +195,7 @@ def _foreign(source: Any) -> Source:
         opened.placement, opened.notes = reading.placement, (*opened.notes, *reading.notes)
         opened.agent, opened.state = reading.agent, reading.state
         opened.manager = reading.plugin.manager if reading.plugin else None
+        opened.writer = None if opened.manager else strands.SdkWriter(strands.manager_of(source))
         opened.tools = strands.memory_tools(source)
         return opened
     raise ConfigError(

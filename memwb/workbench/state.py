@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .._redact import masked_words
 from .._text import counted, shortened
 from ..errors import StaleTraceError
 from ..memory import (
@@ -152,7 +153,7 @@ class WorkbenchState(SettingsState):
             return f"Workbench({stores}; not settled: `await wb` first)"
         if preview.entries is not None:
             stores += f", {counted(preview.entries, 'entry', 'entries')}"
-        summary = shortened(preview.summary, _REPR_LENGTH)
+        summary = shortened(masked_words(preview.summary, preview.trace.secrets), _REPR_LENGTH)
         return f"Workbench({stores}; {f'call {self.call}: ' if self.call else ''}{summary})"
 
     # -- changing -----------------------------------------------------------------------------------------------
@@ -336,7 +337,7 @@ class WorkbenchState(SettingsState):
             agent=self.source.agent,
             state=self.agent_state,
             apart=tuple(store for store in self.source.stores if store.name not in self.store_names),
-            writer=self.source.manager,
+            writer=self.source.manager or self.source.writer,
             format=self.slots["format"],
             at=recorded.at if (recorded := self.live.call) is not None and not call else said_at(seen),
             placement=self.source.placement,

@@ -6,11 +6,12 @@ Reading goes by attributes and imports no SDK. What becomes part of an agent imp
 from .listing import listing
 from .models import Asked, StrandsModel, model, scripted
 from .plugin import StrandsPlugin, plugin
-from .reading import Reading, installed, is_strands, placement, read
+from .reading import Reading, installed, is_strands, manager_of, placement, read
 from .recording import RecordedCall, Recording, attach, difference
 from .scores import MEANINGS, Measure, measure
 from .sent import sent
 from .tools import memory_tools
+from .writing import SdkWriter
 
 __all__ = [
     "MEANINGS",
@@ -19,6 +20,7 @@ __all__ = [
     "Reading",
     "RecordedCall",
     "Recording",
+    "SdkWriter",
     "StrandsModel",
     "StrandsPlugin",
     "attach",
@@ -26,6 +28,7 @@ __all__ = [
     "installed",
     "is_strands",
     "listing",
+    "manager_of",
     "measure",
     "memory_tools",
     "model",
