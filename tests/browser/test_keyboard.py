@@ -195,8 +195,8 @@ def test_the_focus_is_seen_wherever_tab_goes_and_leaves_at_both_ends(bench, them
     names = [each["name"] for each in seen]
     wanted = ["Why", "Try: max_entries 4 → rank 4", "previous call", "next call", "format callback", "max_entries",
               "trigger", "placement", "explain…", "edit query…", "edit format…", "edit trigger…", "find entry",
-              "Columns", "Hits", "max_entries: arrow keys or dragging move the cut", "Block", "Model input", "Entries 5",
-              "profile", "more", "Filter entries", "Entries"]  # fmt: skip
+              "Columns", "Hits", "max_entries: arrow keys or dragging move the cut", "Block", "Model input",
+              "Entries 5", "profile", "more", "Filter entries", "Entries"]  # fmt: skip
     assert [name for name in wanted if name not in names] == [], names
     faint = [each for each in seen if each["outline"] < 1 or not each["inside"]]
     assert faint == []
