@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,8 @@ def _eval(given: argparse.Namespace) -> int:
 
     from .evaluation.folder import load_folder
 
-    result = asyncio.run(load_folder(given.folder).compare(given.metric, given.tolerance))
+    with redirect_stdout(sys.stderr):  # what a callback prints is no part of the answer
+        result = asyncio.run(load_folder(given.folder).compare(given.metric, given.tolerance))
     if given.json:
         import json
 

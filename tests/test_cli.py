@@ -23,7 +23,7 @@ TEST = "from memwb.testing import check_folder\n\n\ndef test_memory():\n    chec
 
 def worse_callback(folder):
     path = folder / "settings" / "two_messages.py"
-    source = "def query(context):\n    return 'weather'\n\n\ninjection = {"
+    source = "def query(context):\n    print('asked')\n    return 'weather'\n\n\ninjection = {"
     path.write_text(re.sub(r'"query": \w+', '"query": query', path.read_text().replace("injection = {", source)))
 
 
@@ -147,7 +147,7 @@ def test_the_result_can_be_had_as_json_and_by_a_metric(folder):
     done = command("eval", folder, "--json", "--metric", "recall@5", "--tolerance", "0.1")
     told = json.loads(done.stdout)
 
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, set(done.stderr.split())) == (1, {"asked"})  # what a callback prints stands apart
     assert (told["ok"], told["metric"], told["tolerance"], list(told["means"])) == (
         False,
         "recall@5",

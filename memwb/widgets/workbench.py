@@ -26,8 +26,9 @@ from .view import TreeView
 if TYPE_CHECKING:
     import pandas
 
+    from .._options import Redact
     from ..bridge.strands import Recording
-    from ..evaluation import Case
+    from ..evaluation import Case, CaseFolder
     from ..workbench.conversation import Conversation
     from ..workbench.entries import EntriesState
     from ..workbench.export import Export
@@ -231,6 +232,20 @@ class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
             category: What kind of case it is.
         """
         return self.state.case(id, expected, owner=owner, category=category)
+
+    async def save_cases(
+        self, folder: str | os.PathLike[str], cases: Iterable[Case], *, redact: Redact = None
+    ) -> CaseFolder:
+        """Write labelled cases, the stores and the settings as they stand as a folder that ``memwb eval`` guards.
+
+        Args:
+            folder: Where; it must not exist yet, or be empty.
+            cases: The cases, as :meth:`case` gives them.
+            redact: True puts another word in the place of each; see :func:`memwb.evaluation.save_folder`.
+        """
+        from ..workbench.cases import save_cases
+
+        return await save_cases(self.state, folder, cases, redact=redact)
 
     def export(self, path: str | os.PathLike[str]) -> Export:
         """Write the settings as a Python module for an agent, and a pytest file that holds the previewed text.

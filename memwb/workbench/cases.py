@@ -1,18 +1,21 @@
-"""The open model call as a labelled case: "this conversation should bring these entries"."""
+"""The open model call as a labelled case, and cases with stores and settings as a folder that a test is held to."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .._options import Redact
 from ..errors import ConfigError
-from ..evaluation import Case
+from ..evaluation import Case, CaseFolder, save_folder
 from ..memory.messages import copied
+from ..memory.suggestions import retokenized
 
 if TYPE_CHECKING:
     from .state import WorkbenchState
 
-__all__ = ["case_of"]
+__all__ = ["case_of", "save_cases"]
 
 
 def case_of(
@@ -50,6 +53,23 @@ def case_of(
         )
     named = state.expected if expected is None else tuple(dict.fromkeys(map(_named, expected)))
     return Case(id, copied(state.seen), named, owner, category)
+
+
+async def save_cases(
+    state: WorkbenchState, folder: str | os.PathLike[str], cases: Iterable[Case], *, redact: Redact = None
+) -> CaseFolder:
+    """Write a case folder with the stores that are searched and the settings as they stand, named ``workbench``.
+
+    Args:
+        state: The workbench.
+        folder: Where; see :func:`memwb.evaluation.save_folder`, also for what it raises.
+        cases: Labelled cases, as :func:`case_of` gives them.
+        redact: Whether texts are masked.
+    """
+    await state.settled()
+    by_name = {store.name: retokenized(store, state.tokenizer) for store in state.source.stores}
+    stores = [by_name[name] for name in state.store_names]
+    return await save_folder(folder, stores, cases, {"workbench": state.injection}, redact=redact)
 
 
 def _named(entry: Any) -> Any:

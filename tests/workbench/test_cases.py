@@ -60,3 +60,16 @@ async def test_it_goes_to_a_file_and_through_an_evaluation(tmp_path):
     report = await evaluate(load_cases(file), {"here": wb.injection}, store())
     assert report["here"].reached == 1.0
     wb.close()
+
+
+async def test_cases_stores_and_settings_go_to_a_folder_that_is_guarded(tmp_path):
+    wb = memwb.Workbench(store(), TALK)
+    await wb.set(max_entries=2, query=lambda context: "latex")
+    folder = await wb.save_cases(tmp_path / "cases", [wb.case("latex", wb.trace.hits[:1])])
+
+    assert repr(folder) == "CaseFolder(1 case, 1 setting, with a baseline)"
+    assert list(folder.settings) == ["workbench"]
+    assert folder.baseline["workbench"].reached == 1.0
+    assert folder.blocks["workbench", "latex"].text == wb.trace.text
+    assert (await folder.check()).ok
+    wb.close()
