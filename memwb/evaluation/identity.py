@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -20,7 +21,7 @@ from ..stores import Listable
 from .arms import Arm
 from .cases import Case
 
-__all__ = ["described", "hash_of_cases", "hash_of_stores", "name_of"]
+__all__ = ["Contents", "described", "hash_of_cases", "name_of"]
 
 _PAGE = 5_000
 
@@ -63,25 +64,51 @@ def hash_of_cases(cases: Iterable[Case]) -> str:
     return _hash([case.__dict__[name] for name in read] for case in cases)  # without the copies that a case hands out
 
 
-async def hash_of_stores(groups: Iterable[Mapping[str | None, Sequence[Any]]]) -> str:
-    """Return a hash of each owner's stores, their names and entries; of one that cannot list, of its name alone."""
-    seen: dict[int, str] = {}
-    parts: list[Any] = []
-    for by_owner in groups:
-        for owner, stores in by_owner.items():
-            for store in stores:
-                if id(store) not in seen:
-                    seen[id(store)] = await _hash_of_store(store)
-                parts.append([owner, seen[id(store)]])
-    return _hash(parts)
+@dataclass
+class Contents:
+    """What the stores hold, read once before an evaluation.
+
+    Attributes:
+        hash: A hash of each owner's stores, their names and entries; of one that cannot list them, of its name alone.
+        names: Owner -> the ids and the texts of all entries; None where a store cannot list them.
+    """
+
+    hash: str
+    names: dict[str | None, set[str] | None]
+
+    @classmethod
+    async def of(cls, groups: Iterable[Mapping[str | None, Sequence[Any]]]) -> Contents:
+        """Read the stores of each owner, each store once."""
+        read: dict[int, tuple[str, set[str] | None]] = {}
+        parts: list[Any] = []
+        names: dict[str | None, set[str] | None] = {}
+        for by_owner in groups:
+            for owner, stores in by_owner.items():
+                for store in stores:
+                    if id(store) not in read:
+                        read[id(store)] = await _read(store)
+                    hashed, held = read[id(store)]
+                    parts.append([owner, hashed])
+                    so_far = names.get(owner, set())
+                    names[owner] = None if so_far is None or held is None else so_far | held
+        return cls(_hash(parts), names)
+
+    def unknown(self, case: Case) -> tuple[str, ...]:
+        """Return what a case expects and no store holds, as far as the stores tell."""
+        held = self.names.get(case.owner, set())
+        return () if held is None else tuple(each for each in case.expected if not {each, each.strip()} & held)
 
 
-async def _hash_of_store(store: Any) -> str:
+async def _read(store: Any) -> tuple[str, set[str] | None]:
     parts: list[Any] = [store.name, name_of(getattr(store, "tokenizer", None))]
-    if isinstance(store, Listable):
-        while page := await store.page(len(parts) - 2, _PAGE):
-            parts.extend([record.id, record.content, str(record.created_at), record.metadata] for record in page)
-    return _hash(parts)
+    if not isinstance(store, Listable):
+        return _hash(parts), None
+    held: set[str] = set()
+    while page := await store.page(len(parts) - 2, _PAGE):
+        for record in page:
+            parts.append([record.id, record.content, str(record.created_at), record.metadata])
+            held.update((record.id, record.content.strip()))
+    return _hash(parts), held
 
 
 def _hash(parts: Iterable[Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class Header:
         data: Hashes of the ``cases`` and of the entries in the ``stores``.
         versions: Of ``memwb`` and ``python``.
         tokens_by: How tokens were counted.
+        unknown: Case -> what it expects and no store holds.
     """
 
     source: str
@@ -50,6 +51,7 @@ class Header:
     data: dict[str, str]
     versions: dict[str, str]
     tokens_by: str
+    unknown: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def header_line(header: Header) -> str:
@@ -119,6 +121,7 @@ def _header(file: Path, line: bytes) -> Header:
         if form != FORM:
             raise ValueError(f"it has form {form!r}; this version of memwb reads form {FORM}")
         values["k"], values["cases"] = tuple(values["k"]), tuple(values["cases"])
+        values["unknown"] = {case: tuple(each) for case, each in values.get("unknown", {}).items()}
         return Header(**values)
     except NotJsonError as error:
         raise DamagedFileError(file, "line 1", error.cause) from error

@@ -38,6 +38,7 @@ class Report:
         data: Hashes of the ``cases`` and of the entries in the ``stores``.
         versions: Of ``memwb`` and ``python``.
         tokens_by: How tokens were counted.
+        unknown: Case -> what it expects and no store holds; empty where the stores cannot list their entries.
         level: The level of the bootstrap intervals.
         resamples: How many resamples they are made of.
     """
@@ -50,6 +51,7 @@ class Report:
     data: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict, compare=False)
     tokens_by: str = ""
+    unknown: dict[str, tuple[str, ...]] = field(default_factory=dict)
     level: ClassVar[float] = LEVEL
     resamples: ClassVar[int] = RESAMPLES
 
@@ -72,6 +74,7 @@ class Report:
             data=header.data,
             versions=header.versions,
             tokens_by=header.tokens_by,
+            unknown=header.unknown,
         )
 
     def to_jsonl(self, path: str | os.PathLike[str], *, times: bool = False) -> Path:
@@ -97,6 +100,7 @@ class Report:
             data=self.data,
             versions=self.versions,
             tokens_by=self.tokens_by,
+            unknown=self.unknown,
         )
 
     @cached_property

@@ -21,7 +21,7 @@ from ._score import run_case
 from ._stores import ByOwner, initialize, managers_of, stores_by_owner
 from .arms import Arm
 from .cases import checked_cases
-from .identity import described, hash_of_cases, hash_of_stores
+from .identity import Contents, described, hash_of_cases
 from .record import Header
 from .report import Report
 from .resume import Progress, Resumed
@@ -51,9 +51,10 @@ async def evaluate(
 
     Each case goes through ``MemoryManager.trace_injection``, as an agent's call would; then the expected entries are
     looked for in the full ranking of the same query (its first 1,000 places), once for all settings that search the
-    same stores for the same text. A case in which a stage or a store fails is reported and stays out of the means.
-    Between two of them the event loop is free, so that the evaluation can be cancelled and a page goes on to answer.
-    Neither the order of the runs nor how many there are at once changes a figure.
+    same stores for the same text. An expected entry that no store holds is missed, and the report names it. A case in
+    which a stage or a store fails is reported and stays out of the means. Between two of them the event loop is free,
+    so that the evaluation can be cancelled and a page goes on to answer. Neither the order of the runs nor how many
+    there are at once changes a figure.
 
     Args:
         cases: A data set, or cases (:class:`Case`, or dicts with its fields), or a DataFrame with a row for each.
@@ -94,6 +95,7 @@ async def evaluate(
         data=header.data,
         versions=header.versions,
         tokens_by=header.tokens_by,
+        unknown=header.unknown,
     )
     if resume is not None:
         report.to_jsonl(resume, times=True)
@@ -132,18 +134,17 @@ async def _planned(cases: Any, settings: Any, stores: Any, k: Any, counter: Any)
         for owner, found in by_owner[id(given)].items()
     }
     await initialize(found for each in by_owner.values() for found in each.values())
+    contents = await Contents.of(by_owner.values())
     header = Header(
         source=cases.name if isinstance(cases, Dataset) else "",
         k=cutoffs,
         draws={name: len(arm.draws) for name, arm in arms.items()},
         settings={name: described(arm) for name, arm in arms.items()},
         cases=tuple(case.id for case in checked),
-        data={
-            "cases": hash_of_cases(checked),
-            "stores": await hash_of_stores(list(by_owner.values())),
-        },
+        data={"cases": hash_of_cases(checked), "stores": contents.hash},
         versions=_versions(),
         tokens_by=ESTIMATE if counter is None else str(getattr(counter, "name", type(counter).__name__)),
+        unknown={case.id: unknown for case in checked if (unknown := contents.unknown(case))},
     )
     return _Plan(checked, arms, managers, header, counter)
 

@@ -112,7 +112,16 @@ def _legend(report: Report) -> list[str]:
     lines += [
         f"{visible(name)}: each case is the mean of {draws} draws." for name, draws in report.draws.items() if draws > 1
     ]
+    lines += _unknown(report)
     return lines + [line for name in report.draws for line in (*_ties(report, name), *_failures(report, name))]
+
+
+def _unknown(report: Report) -> list[str]:
+    if not report.unknown:
+        return []
+    shown = [f"{visible(case)} ({shortened(', '.join(what), 100)})" for case, what in report.unknown.items()]
+    verb = "expects" if len(shown) == 1 else "expect"
+    return [f"{counted(len(shown), 'case')} {verb} what no store holds, and so cannot get it: {_named(shown, '; ')}."]
 
 
 def _ties(report: Report, setting: str) -> list[str]:

@@ -478,3 +478,16 @@ async def test_a_store_that_finds_single_entries_gives_the_figures_of_one_that_l
     )
 
     assert fast.results == slow.results
+
+
+async def test_what_a_case_expects_and_no_store_holds_is_named() -> None:
+    cases = [
+        Case("id", said("tea"), ("notes-1",)),
+        Case("text", said("tea"), (" I like tea ",)),
+        Case("gone", said("tea"), ("notes-1", "notes-9")),
+    ]
+    report = await evaluate(cases, {"mine": {}}, store("I like tea"))
+
+    assert report.unknown == {"gone": ("notes-9",)}
+    assert "1 case expects what no store holds, and so cannot get it: gone (notes-9)." in repr(report)
+    assert (await evaluate(cases, {"mine": {}}, Answers(["I like tea"]))).unknown == {}
