@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 from ._options import Redact, options
 
-__all__ = ["Redact", "masked", "masked_words", "redactor"]
+__all__ = ["Redact", "masked", "masked_data", "masked_words", "redactor", "shown", "texts_in"]
 
 _WORD = re.compile(r"\w+")
 _SIGN = "▒"
@@ -24,6 +25,11 @@ def redactor(redact: Redact) -> Callable[[str], str]:
 def masked(text: str) -> str:
     """Return a memory's text as it may be shown outside of the live page, by ``memwb.options(redact=...)``."""
     return redactor(options().redact)(text)
+
+
+def shown(value: Any) -> Any:
+    """Return plain data with all texts in it as they may be shown outside of the live page."""
+    return masked_data(masked, value) if options().redact else value
 
 
 def masked_words(sentence: str, texts: Iterable[str]) -> str:
@@ -42,6 +48,20 @@ def masked_words(sentence: str, texts: Iterable[str]) -> str:
         return _hidden(found) if cut else found
 
     return _WORD.sub(word, sentence)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield all texts in plain data and in the fields of objects."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from texts_in(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from texts_in(each)
+    elif is_dataclass(value):
+        yield from texts_in(vars(value))
 
 
 def masked_data(redact: Callable[[str], str], value: Any) -> Any:

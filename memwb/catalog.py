@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from ._redact import shown
 from .errors import ConfigError, nearest
 from .memory.messages import copied
 
@@ -41,6 +42,11 @@ class Record:
     owner: str | None = None
     role: str | None = None
     metadata: dict[str, Any] | None = field(default=None, hash=False)
+
+    def __repr__(self) -> str:
+        hidden = {"content": shown(self.content), "metadata": shown(self.metadata)}
+        values = (f"{name}={value!r}" for name, value in {**vars(self), **hidden}.items())
+        return f"Record({', '.join(values)})"
 
 
 @runtime_checkable

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .._dom import Node, el
+from .._redact import masked, masked_words
 from .._text import counted, shortened
 from .notes import stop_words_only
 
@@ -43,13 +44,19 @@ def trace_html(trace: InjectionTrace) -> str:
     return el(
         "div",
         "memwb-trace mathjax_ignore tex2jax_ignore",
-        el("p", "", el("strong", "", trace.summary)),
-        el("ol", "", *(el("li", "", _stage_line(stage)) for stage in trace.stages)),
+        el("p", "", el("strong", "", _hidden(trace.summary, trace))),
+        el("ol", "", *(el("li", "", _hidden(_stage_line(stage), trace)) for stage in trace.stages)),
         _hits_table(trace.hits[:SHOWN_HITS]) if trace.hits else None,
         _more(len(trace.hits) - SHOWN_HITS, "hit"),
-        el("ul", "", *(el("li", "", f"{note.kind}: {note.text}") for note in trace.notes)) if trace.notes else None,
-        *(_block(trace.text) if trace.injected and trace.text else ()),
+        el("ul", "", *(el("li", "", f"{note.kind}: {_hidden(note.text, trace)}") for note in trace.notes))
+        if trace.notes
+        else None,
+        *(_block(_hidden(trace.text, trace)) if trace.injected and trace.text else ()),
     ).to_html()
+
+
+def _hidden(sentence: str, about: InjectionTrace | Explanation) -> str:
+    return masked_words(sentence, about.secrets)
 
 
 def _block(text: str) -> list[Node | None]:
@@ -74,7 +81,8 @@ def _hits_table(hits: Sequence[Hit]) -> Node:
 def _hit_row(hit: Hit) -> Node:
     score = "" if hit.score is None else f"{hit.score:g}"
     weak = stop_words_only(hit)
-    content = marked(hit.content if len(hit.content) <= 400 else shortened(hit.content, 400), hit.matched, weak)
+    text = masked(hit.content)
+    content = marked(text if len(text) <= 400 else shortened(text, 400), hit.matched, weak)
     return el(
         "tr",
         "",
@@ -88,12 +96,12 @@ def _hit_row(hit: Hit) -> Node:
 
 def explanation_html(explanation: Explanation) -> str:
     """Return the sentence, what is known beside it, and the changes that were tried and work."""
-    lines = [el("li", "", line[:1].upper() + line[1:]) for line in explanation.details]
-    lines += [el("li", "", f"Try: {suggestion.text}") for suggestion in explanation.suggestions]
+    lines = [el("li", "", _hidden(line[:1].upper() + line[1:], explanation)) for line in explanation.details]
+    lines += [el("li", "", _hidden(f"Try: {suggestion.text}", explanation)) for suggestion in explanation.suggestions]
     mark = "✓" if explanation.arrived else "✗"
     return el(
         "div",
         "memwb-explanation mathjax_ignore tex2jax_ignore",
-        el("p", "", el("strong", "", f"{mark} {explanation.sentence}")),
+        el("p", "", el("strong", "", f"{mark} {_hidden(explanation.sentence, explanation)}")),
         el("ul", "", *lines) if lines else None,
     ).to_html()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .._redact import masked_words, texts_in
 from .._text import quoted
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Suggestion:
     brings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Suggestion({self.text})"
+        return f"Suggestion({masked_words(self.text, texts_in([self.brings, self.settings]))})"
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,14 @@ class Explanation:
         return self._wanted is not None and bool(self._wanted.held)
 
     @property
+    def secrets(self) -> Iterator[str]:
+        """The texts that its sentences may quote."""
+        yield from (self.target, *self.words, *self.matched, *(word for _, word in self.near))
+        yield from (each.content for each in (*self.before, *self.others))
+        for suggestion in self.suggestions:
+            yield from texts_in([suggestion.brings, suggestion.settings])
+
+    @property
     def details(self) -> list[str]:
         """What is known beside the sentence, a line an item, without the suggestions."""
         lines = []
@@ -109,7 +119,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         tried = [f"try: {suggestion.text}" for suggestion in self.suggestions]
-        return "\n  ".join([self.sentence, *self.details, *tried])
+        return "\n  ".join([masked_words(line, self.secrets) for line in (self.sentence, *self.details, *tried)])
 
     def _repr_html_(self) -> str:
         from ._html import explanation_html

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
+from .._redact import masked, masked_words
 from .._text import estimate_tokens, quoted
 from ..errors import ConfigError, nearest
 from .messages import copied
@@ -88,7 +89,7 @@ class Hit:
     def __repr__(self) -> str:
         state = "kept" if self.kept else f"cut by {self.cut_by}"
         score = "" if self.score is None else f", score {self.score:g}"
-        return f"Hit({self.store!r} rank {self.rank}{score}, {state}: {quoted(self.content)})"
+        return f"Hit({self.store!r} rank {self.rank}{score}, {state}: {quoted(masked(self.content))})"
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Note:
     hits: tuple[Hit, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Note({self.kind}: {self.text})"
+        return f"Note({self.kind}: {masked_words(self.text, (hit.content for hit in self.hits))})"
 
 
 class InjectionTrace:
@@ -238,6 +239,13 @@ class InjectionTrace:
         return hits_frame(self.hits)
 
     @property
+    def secrets(self) -> Iterator[str]:
+        """The texts that a sentence about this injection may quote: the query, and what the stores answered."""
+        yield self.query or ""
+        for answer in self.answers:
+            yield from (entry.content for entry in answer.entries)
+
+    @property
     def summary(self) -> str:
         """The outcome in one short line."""
         ended = self._ended
@@ -249,7 +257,7 @@ class InjectionTrace:
         return f"{ended.status} at {ended.name}: {ended.reason}"
 
     def __repr__(self) -> str:
-        return f"InjectionTrace({self.summary})"
+        return f"InjectionTrace({masked_words(self.summary, self.secrets)})"
 
     def _repr_html_(self) -> str:
         from ._html import trace_html

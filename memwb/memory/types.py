@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
+from .._redact import shown
+
 if TYPE_CHECKING:
     from .extraction.types import ExtractionConfig
 
@@ -43,6 +45,10 @@ class MemoryEntry:
     content: str
     store_name: str | None = None
     metadata: Metadata | None = None
+
+    def __repr__(self) -> str:
+        content, metadata = shown(self.content), shown(self.metadata)
+        return f"MemoryEntry(content={content!r}, store_name={self.store_name!r}, metadata={metadata!r})"
 
     @property
     def id(self) -> str | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from difflib import ndiff
 from typing import TYPE_CHECKING, Any
 
-from .._text import counted
+from .._redact import masked
+from .._text import counted, quoted
 from ..errors import ConfigError, nearest
 from ..memory import InjectionTrace, Message, text
 from ..memory.messages import model_calls
@@ -68,6 +69,9 @@ class Place:
     rank: int
     score: float | None
 
+    def __repr__(self) -> str:
+        return f"Place({self.store!r} place {self.rank}: {quoted(masked(self.content))})"
+
     @property
     def key(self) -> tuple[str | None, str]:
         """What makes it the same entry in another arm."""
@@ -95,6 +99,9 @@ class Outcome:
     tokens: int
     seconds: float
     summary: str
+
+    def __repr__(self) -> str:
+        return f"Outcome({self.arm!r}: {counted(len(self.entries), 'entry', 'entries')}, ~{self.tokens:,} tokens)"
 
 
 @dataclass(frozen=True)

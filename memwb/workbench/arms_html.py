@@ -62,7 +62,7 @@ def _call(call: ComparedCall, hide: bool) -> Node:
         "section",
         "",
         el("h4", "", call.name),
-        el("p", "memwb-dim", f"now: {_text(call.outcomes[0].summary, hide)}"),
+        el("p", "memwb-dim", f"now: {_text(call.outcomes[0].summary, hide and not call.outcomes[0].block)}"),
         *(_difference(each, hide) for each in changed),
     )
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from .._dom import Node, el
+from .._redact import masked_words, shown, texts_in
 from .._text import counted, shortened, visible
 from .rows import METADATA, flattened
 
@@ -77,7 +79,7 @@ class EntriesDiff:
             lines += [f"  {_told(*each)}" for each in metadata_changes(change.before, change.after)]
         if len(self) > SHOWN:
             lines.append(f"and {len(self) - SHOWN:,} more")
-        return visible("\n".join(lines))
+        return visible("\n".join([lines[0], *(masked_words(line, texts_in(self.changes)) for line in lines[1:])]))
 
     @property
     def summary(self) -> str:
@@ -86,9 +88,9 @@ class EntriesDiff:
         parts = [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)]
         return f"{counted(len(self), 'change')} staged{': ' + ', '.join(parts) if parts else ''}"
 
-    def node(self) -> Node:
-        """Return the difference as a tree of elements."""
-        rows = [_row(change) for change in self.changes[:SHOWN]]
+    def node(self, hide: bool = False) -> Node:
+        """Return the difference as a tree of elements; ``hide`` masks as ``memwb.options(redact=...)`` says."""
+        rows = [_row(_hidden(change) if hide else change) for change in self.changes[:SHOWN]]
         more = len(self) - SHOWN
         return el(
             "div",
@@ -99,13 +101,23 @@ class EntriesDiff:
         )
 
     def _repr_html_(self) -> str:
-        return self.node().to_html()
+        return self.node(hide=True).to_html()
 
 
 def head(change: Change) -> str:
     """Return what a change is of and what it does, in words."""
     into = f" into {change.into[1]}" if change.into else ""
     return f"{change.kind}{into}, {change.store}, {change.id}"
+
+
+def _hidden(change: Change) -> Change:
+    sides = {}
+    for side in ("before", "after"):
+        record = getattr(change, side)
+        if record is not None:
+            record = replace(record, content=shown(record.content), metadata=shown(record.metadata))
+        sides[side] = record
+    return replace(change, **sides)
 
 
 def _texts(change: Change) -> tuple[str, str]:

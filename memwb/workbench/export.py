@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._options import options
 from ..errors import BrokenStoreError, ConfigError
 from ..evaluation.settings_file import MARK, settings_source
 from ..memory.messages import fold, latest_index
@@ -67,6 +68,13 @@ def export(state: WorkbenchState, path: Any) -> Export:
         why = "the tokenizer is set in this workbench alone: build the stores with it, and take it back here"
         raise _refused("tokenizer", state.tokenizer, f"{why}, `await wb.set(tokenizer=None)`")
     _refuse_what_breaks_an_agent(trace)
+    if options().redact:
+        raise _refused(
+            "redact",
+            options().redact,
+            "the test beside the module holds memory texts word for word, and memwb.options(redact=...) masks them in "
+            "exports; switch it off for this, or keep a masked snapshot: await memwb.snapshot(wb, folder)",
+        )
     source = settings_source(
         state.settings, module.stem, stores=state.store_names, beside=BESIDE.format(test=test.stem)
     )

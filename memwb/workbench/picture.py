@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
+from .._redact import masked
 from .._text import counted, shortened
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def timeline_svg(timeline: Timeline) -> str:
     for column, call in enumerate(calls):
         x = _LABEL + column * _CELL + _CELL / 2
         parts.append(
-            f'<text x="{x:g}" y="15" text-anchor="middle" font-size="10"><title>{escape(call.said)}</title>'
+            f'<text x="{x:g}" y="15" text-anchor="middle" font-size="10"><title>{escape(masked(call.said))}</title>'
             f"{call.number}</text>"
         )
     numbers = [call.number for call in calls]
@@ -76,7 +77,7 @@ def timeline_svg(timeline: Timeline) -> str:
 
 
 def _row(entry: TimelineEntry, y: int, numbers: list[int]) -> Iterator[str]:
-    label = escape(shortened(entry.content, _LABEL_LENGTH))
+    label = escape(shortened(masked(entry.content), _LABEL_LENGTH))
     yield f'<text x="{_LABEL - 8}" y="{y + 13}" text-anchor="end">{label}</text>'
     for column, number in enumerate(numbers):
         box = f'x="{_LABEL + column * _CELL + 2}" y="{y + 2}" width="{_CELL - 4}" height="{_CELL - 4}" rx="2"'

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
+from ..._redact import masked_words, texts_in
 from ..._text import counted
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def log_text(log: ExtractionLog) -> str:
     lines = [_left_out(log)] if _hidden(log) else []
     for title, events in _turns(log):
         lines.append(title)
-        lines += [f"  {_kind(event):<10}  {event.told}" for event in events]
+        lines += [f"  {_kind(event):<10}  {_told(event)}" for event in events]
     return "\n".join(lines) or "nothing has happened yet"
 
 
@@ -30,7 +31,7 @@ def log_html(log: ExtractionLog) -> str:
     """Return the events as a table for each turn of each agent."""
     parts: list[Node] = []
     for title, events in _turns(log):
-        rows = [el("tr", "", el("td", "", _kind(event)), el("td", "", event.told)) for event in events]
+        rows = [el("tr", "", el("td", "", _kind(event)), el("td", "", _told(event))) for event in events]
         parts += [el("h4", "", title), el("table", "", el("tbody", "", *rows))]
     return el(
         "div",
@@ -51,6 +52,10 @@ def _turns(log: ExtractionLog) -> Iterator[tuple[str, list[Event]]]:
 def _kind(event: Event) -> str:
     name = type(event).__name__
     return "turn ended" if name == "TurnEnded" else name.lower()
+
+
+def _told(event: Event) -> str:
+    return masked_words(event.told, texts_in(event))
 
 
 def _hidden(log: ExtractionLog) -> int:

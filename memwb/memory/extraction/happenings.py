@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..._redact import masked_words, texts_in
 from ..._text import counted, cropped, quoted, said, visible
 from ..messages import text
 
@@ -27,7 +28,7 @@ class Event:
     turn: int = field(default=1, kw_only=True)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.told})"
+        return f"{type(self).__name__}({masked_words(self.told, texts_in(self))})"
 
     @property
     def told(self) -> str:
