@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .staging import Change
 
 _ABSENT = object()
+_AT_ONCE = 2_000  # texts that are compared without a thread
 _STEP = re.compile(r"((?:\\.|[^\\.\[])*)((?:\[\d+\])*)(?:\.|$)")
 _QUESTION = re.compile(r"(?P<path>.*?)\s*(?:(?P<how>=|~)\s*(?P<value>.*))?", re.DOTALL)
 
@@ -176,6 +177,7 @@ class PickedRows:
         self._all: list[Record] | None = None
         self._found: tuple[str, list[Record]] | None = None
         self._sorted: tuple[tuple[str, str | None], Sequence[Record]] | None = None
+        self._compared: tuple[list[str], list[list[int]]] | None = None  # the texts, and their groups
         self.group: dict[str, tuple[int, int]] = {}
 
     async def count(self, where: str = "") -> int:
@@ -198,11 +200,14 @@ class PickedRows:
         if self._found is None or self._found[0] != where:
             test, sought = self._filters.test(), where.casefold()
             found = [record for record in await self._read() if sought in record.content.casefold() and test(record)]
-            self._found = where, self._grouped(found) if self._filters.duplicates else found
+            self._found = where, await self._grouped(found) if self._filters.duplicates else found
         return self._found[1]
 
-    def _grouped(self, records: list[Record]) -> list[Record]:
-        groups = near_groups([record.content for record in records], threshold=THRESHOLD)
+    async def _grouped(self, records: list[Record]) -> list[Record]:
+        texts = [record.content for record in records]
+        if self._compared is None or self._compared[0] != texts:
+            self._compared = texts, await _near(texts)
+        groups = self._compared[1]
         self.group = {
             self._key(records[place]): (number, len(group)) for number, group in enumerate(groups, 1) for place in group
         }
@@ -222,6 +227,15 @@ class PickedRows:
         if change is not None and change.after is not None:
             return change.after
         return record if record.store == name else replace(record, store=name)
+
+
+async def _near(texts: list[str]) -> list[list[int]]:
+    """Return the groups of near texts; many are compared in a thread, so that the notebook stays alive."""
+    from asyncio import to_thread
+
+    if len(texts) <= _AT_ONCE:
+        return near_groups(texts, threshold=THRESHOLD)
+    return await to_thread(near_groups, texts, threshold=THRESHOLD)
 
 
 def _value(sort: str) -> Callable[[Record], Any]:
