@@ -11,7 +11,8 @@ from .view import TreeView
 
 if TYPE_CHECKING:
     from ..workbench import WorkbenchState
-    from ..workbench.arms import Comparison, PinnedArm
+    from ..workbench.arms import PinnedArm
+    from ..workbench.sides import Comparison
 
 
 class ComparisonPanel(Panel):

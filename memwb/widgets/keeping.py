@@ -10,7 +10,8 @@ from ..workbench.still import Still, still
 
 if TYPE_CHECKING:
     from ..evaluation import Case
-    from ..workbench.arms import Comparison, PinnedArm
+    from ..workbench.arms import PinnedArm
+    from ..workbench.sides import Comparison
     from ..workbench.state import WorkbenchState
     from .comparison import ComparisonPanel
 

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import ndiff
 from typing import TYPE_CHECKING, Any
 
-from .._redact import masked
-from .._text import counted, quoted
-from ..errors import ConfigError, nearest
+from ..errors import ConfigError
 from ..memory import InjectionTrace, Message, text
 from ..memory.messages import model_calls
 from ..memory.settings import Injection
 from ..memory.types import RELEVANCE_SCORE, Placement
 from .checks import check_stores, checked_call
 from .preview import Question, Stores
+from .sides import ComparedCall, Comparison, Outcome, Place, unknown_arm
 from .source import open_source, read_messages
 
 if TYPE_CHECKING:
-    import pandas
-
     from ..evaluation import Case
     from .state import WorkbenchState
 
-__all__ = ["NOW", "NO_MEMORY", "Arms", "Comparison", "Difference", "Outcome", "PinnedArm"]
+__all__ = ["NOW", "NO_MEMORY", "OTHER_PLACE", "Arms", "PinnedArm"]
 
 NOW, NO_MEMORY, OTHER_PLACE = "now", "no memory", "now, other placement"
 """The arms that need no pin: the settings in force, the injection switched off, the block on the user's other side."""
@@ -49,224 +45,6 @@ class PinnedArm:
     def __repr__(self) -> str:
         limit = "injection off" if self.settings is None else f"max_entries {self.settings.max_entries}"
         return f"PinnedArm({self.name!r}: {limit}; {', '.join(store.name for store in self.stores)})"
-
-
-@dataclass(frozen=True)
-class Place:
-    """An entry in the block of one arm.
-
-    Attributes:
-        store: Its store's name.
-        id: Its id where the store tells one.
-        content: Its text.
-        rank: Its place in the block, from 1.
-        score: How well it matched by its store's own measure, None without one.
-    """
-
-    store: str | None
-    id: str | None
-    content: str
-    rank: int
-    score: float | None
-
-    def __repr__(self) -> str:
-        return f"Place({self.store!r} place {self.rank}: {quoted(masked(self.content))})"
-
-    @property
-    def key(self) -> tuple[str | None, str]:
-        """What makes it the same entry in another arm."""
-        return (self.store, self.id or self.content)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one arm gives at one model call.
-
-    Attributes:
-        arm: The arm's name.
-        entries: What is in the block, in its order.
-        block: The block, "" where none is injected.
-        input: The text of the message that takes the block, with the block in its place.
-        tokens: An estimate of the block's tokens.
-        seconds: What the injection took; no part of a difference.
-        summary: The outcome in words.
-    """
-
-    arm: str
-    entries: tuple[Place, ...]
-    block: str
-    input: str
-    tokens: int
-    seconds: float
-    summary: str
-
-    def __repr__(self) -> str:
-        return f"Outcome({self.arm!r}: {counted(len(self.entries), 'entry', 'entries')}, ~{self.tokens:,} tokens)"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How an arm differs from the settings in force at one model call.
-
-    Attributes:
-        arm: The arm's name.
-        added: Entries that it alone brings.
-        dropped: Entries that it does not bring.
-        moved: Entries of both at another place: as they are now, and in this arm.
-        rescored: Entries of both with another score: as they are now, and in this arm.
-        lines: The lines of the block that differ, as (``"-"`` or ``"+"``, line).
-        input: Whether the model gets another text.
-        tokens: How many tokens more; negative for fewer.
-    """
-
-    arm: str
-    added: tuple[Place, ...]
-    dropped: tuple[Place, ...]
-    moved: tuple[tuple[Place, Place], ...]
-    rescored: tuple[tuple[Place, Place], ...]
-    lines: tuple[tuple[str, str], ...]
-    input: bool
-    tokens: int
-
-    @property
-    def empty(self) -> bool:
-        """Whether the model gets the very same, found in the same way."""
-        return not (self.added or self.dropped or self.moved or self.rescored or self.lines or self.input)
-
-    def __repr__(self) -> str:
-        return f"Difference({self.arm!r}: {self.summary})"
-
-    @property
-    def summary(self) -> str:
-        """The difference in words."""
-        if self.empty:
-            return "no difference"
-        counts = [(len(getattr(self, kind)), kind) for kind in ("added", "dropped", "moved", "rescored")]
-        said = [f"{count} {kind}" for count, kind in counts if count] or ["the same entries in another text"]
-        return f"{', '.join(said)}, {self.tokens:+,} tokens"
-
-
-@dataclass(frozen=True)
-class ComparedCall:
-    """One model call under every arm.
-
-    Attributes:
-        name: ``"call 4"``, or the case's id.
-        outcomes: One an arm, the settings in force first.
-    """
-
-    name: str
-    outcomes: tuple[Outcome, ...]
-
-    @property
-    def differences(self) -> tuple[Difference, ...]:
-        """How each further arm differs from the settings in force."""
-        now, *others = self.outcomes
-        return tuple(difference(now, other) for other in others)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What the arms of a workbench give at the same model calls.
-
-    Attributes:
-        arms: Their names, the settings in force first.
-        calls: The model calls.
-    """
-
-    arms: tuple[str, ...]
-    calls: tuple[ComparedCall, ...]
-
-    @property
-    def empty(self) -> bool:
-        """Whether no arm differs from the settings in force at any call."""
-        return all(each.empty for call in self.calls for each in call.differences)
-
-    def differences(self, arm: str) -> tuple[Difference, ...]:
-        """Return how an arm differs from the settings in force, one difference a call.
-
-        Raises:
-            ConfigError: There is no such arm beside the settings in force.
-        """
-        if arm not in self.arms[1:]:
-            raise _unknown(arm, self.arms[1:])
-        return tuple(call.differences[self.arms.index(arm) - 1] for call in self.calls)
-
-    def totals(self, arm: str) -> dict[str, float]:
-        """Return sums over the calls: ``injected`` (calls), ``entries``, ``tokens`` and ``seconds``.
-
-        Raises:
-            ConfigError: There is no such arm.
-        """
-        if arm not in self.arms:
-            raise _unknown(arm, self.arms)
-        outcomes = [call.outcomes[self.arms.index(arm)] for call in self.calls]
-        return {
-            "injected": sum(bool(each.block) for each in outcomes),
-            "entries": sum(len(each.entries) for each in outcomes),
-            "tokens": sum(each.tokens for each in outcomes),
-            "seconds": sum(each.seconds for each in outcomes),
-        }
-
-    def to_frame(self) -> pandas.DataFrame:
-        """Return a row a call and arm: figures, and what differs from the settings in force.
-
-        Columns: call, arm, entries, tokens, seconds, added, dropped, moved, rescored, lines, same.
-        """
-        import pandas
-
-        columns = "call arm entries tokens seconds added dropped moved rescored lines same".split()
-        rows = []
-        for call in self.calls:
-            for each in call.outcomes:
-                found = difference(call.outcomes[0], each)
-                counts = [len(getattr(found, kind)) for kind in columns[5:10]]
-                rows.append((call.name, each.arm, len(each.entries), each.tokens, each.seconds, *counts, found.empty))
-        return pandas.DataFrame(rows, columns=columns)
-
-    def __repr__(self) -> str:
-        said = []
-        for arm in self.arms[1:]:
-            found = self.differences(arm)
-            changed = sum(not each.empty for each in found)
-            if len(found) == 1:
-                said.append(f"{arm!r}: {found[0].summary}")
-            else:
-                tokens = sum(each.tokens for each in found)
-                said.append(f"{arm!r}: {changed} of {counted(len(found), 'call')} differ, {tokens:+,} tokens")
-        return f"Comparison(against the settings in force; {'; '.join(said) or 'no other arm'})"
-
-    def _repr_html_(self) -> str:
-        from .arms_html import comparison_tree
-
-        return comparison_tree(self).to_html()
-
-
-def difference(now: Outcome, other: Outcome) -> Difference:
-    """Return how an outcome differs from the one of the settings in force."""
-    before, after = _keyed(now.entries), _keyed(other.entries)
-    both = [(before[key], after[key]) for key in after if key in before]
-    lines = () if now.block == other.block else ndiff(now.block.splitlines(), other.block.splitlines())
-    return Difference(
-        other.arm,
-        added=tuple(place for key, place in after.items() if key not in before),
-        dropped=tuple(place for key, place in before.items() if key not in after),
-        moved=tuple(pair for pair in both if pair[0].rank != pair[1].rank),
-        rescored=tuple(pair for pair in both if pair[0].score != pair[1].score),
-        lines=tuple((line[0], line[2:]) for line in lines if line[0] in "-+"),
-        input=now.input != other.input,
-        tokens=other.tokens - now.tokens,
-    )
-
-
-def _keyed(entries: Sequence[Place]) -> dict[tuple[Any, int], Place]:
-    """Number the entries that a store gives twice, so that each has one fellow in the other arm."""
-    found: dict[tuple[Any, int], Place] = {}
-    seen: dict[Any, int] = {}
-    for entry in entries:
-        seen[entry.key] = seen.get(entry.key, 0) + 1
-        found[entry.key, seen[entry.key]] = entry
-    return found
 
 
 class Arms:
@@ -320,7 +98,7 @@ class Arms:
             ConfigError: There is none of this name.
         """
         if name not in self._pinned:
-            raise _unknown(name, tuple(self._pinned))
+            raise unknown_arm(name, tuple(self._pinned))
         del self._pinned[name]
 
     async def compare(
@@ -397,13 +175,3 @@ def _asked(bench: WorkbenchState, calls: Any, messages: Any, cases: Any) -> list
     else:
         chosen = [checked_call(call, len(ends)) for call in ([calls] if isinstance(calls, int | str) else calls)]
     return [(f"call {call}", given[: ends[call - 1]]) for call in chosen]
-
-
-def _unknown(name: Any, allowed: tuple[str, ...]) -> ConfigError:
-    has = f"they are {', '.join(map(repr, allowed))}" if allowed else "none is pinned: `wb.pin(name)` keeps settings"
-    return ConfigError(
-        f"Workbench: there is no arm {name!r:.60}; {has}.{nearest(name, allowed)}",
-        key="name",
-        value=name,
-        allowed=allowed,
-    )

@@ -10,7 +10,7 @@ from .._redact import masked
 from .._text import counted, shortened
 
 if TYPE_CHECKING:
-    from .arms import ComparedCall, Comparison, Difference, Place
+    from .sides import ComparedCall, Comparison, Difference, Place
 
 SHOWN_CALLS = 20
 SHOWN_ENTRIES = 20

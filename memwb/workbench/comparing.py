@@ -8,7 +8,8 @@ from .closing import while_open
 from .screen import ScreenState
 
 if TYPE_CHECKING:
-    from .arms import Comparison, PinnedArm
+    from .arms import PinnedArm
+    from .sides import Comparison
     from .state import WorkbenchState
 
 
