@@ -175,3 +175,16 @@ async def test_the_example_of_why_runs(capsys):
     assert "shares no word with the query: 'walnut' is not 'walnuts'.\n  try: say 'walnuts' → rank 1" in shown
     assert names["wb"].trace.entries[0].content == "I love walnuts"
     names["wb"].close()
+
+
+async def test_the_example_of_compare_and_keep_runs(tmp_path, monkeypatch):
+    [block] = re.findall(r"```python\n(.*?)```", section("Compare and keep"), flags=re.DOTALL)
+    names: dict[str, object] = {"memwb": memwb}
+    monkeypatch.chdir(tmp_path)
+    await eval(compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+
+    assert repr(names["compared"]).removeprefix("Comparison(against the settings in force; ")[:-1] in block
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["snapshot", "still.html"]
+    assert [hit.kept for hit in names["again"].state.hits] == [hit.kept for hit in names["wb"].state.hits]
+    for name in ("wb", "again"):
+        names[name].close()
