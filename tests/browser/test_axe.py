@@ -19,10 +19,11 @@ RUN = """async (root) => {
 SHOWN = (
     "talk broken-call paste words "
     "first why editor mistake ready probe failing half-failing empty missing no-user skipped many several input "
-    "entries filtered entry-add entry-merge entry-staged entry-diff entry-twice entry-health "
-    "cell sorted extraction extraction-prompts timeline tools-search tools-add sessions "
+    "entries filtered cell sorted extraction extraction-prompts timeline tools-search tools-add sessions "
     "session-summary"
 ).split()
+
+EDITING = "entry-add entry-merge entry-staged entry-diff entry-twice entry-health".split()
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +35,12 @@ def axe(tmp_path_factory):
     return there.read_text("utf-8")
 
 
-def test_no_serious_fault_in_any_state_in_either_theme(notebook, axe):
-    opened = notebook(SETUP + ENTRIES + SESSIONS, *(f"wb = {STATES[state][0]}\nawait wb" for state in SHOWN))
+@pytest.mark.parametrize("shown", [SHOWN, EDITING], ids=["all", "editing"])
+def test_no_serious_fault_in_any_state_in_either_theme(notebook, axe, shown):
+    opened = notebook(SETUP + ENTRIES + SESSIONS, *(f"wb = {STATES[state][0]}\nawait wb" for state in shown))
     opened.side_bar(False)
     opened.resize(1460, 900)
-    benches = {state: opened.output(at).locator(".memwb-bench") for at, state in enumerate(SHOWN, 1)}
+    benches = {state: opened.output(at).locator(".memwb-bench") for at, state in enumerate(shown, 1)}
     for state, bench in sorted(benches.items(), key=lambda each: each[0] == "why"):  # a click elsewhere closes it
         if act := STATES[state][1]:
             act(bench)
