@@ -64,14 +64,12 @@ async def test_words_that_differ_are_named_and_a_word_that_the_user_could_say_br
     [
         ("I love walnuts", "Is there a walnut?", "'walnut' is not 'walnuts'"),
         ("colour matters", "which color?", "'color' is not 'colour'"),
-        ("allergie sévère", "severe SE\u0301VE\u0300RE?", "'se' is not"),
     ],
 )
 async def test_words_that_nearly_match_are_told_first(entry, query, named):
     found = await (await bench(store(entry), messages=query)).why(entry)
-    if "se" not in named[:4]:
-        assert found.sentence == f"{entry!r} did not arrive: it shares no word with the query: {named}."
     assert not found.arrived
+    assert found.sentence == f"{entry!r} did not arrive: it shares no word with the query: {named}."
 
 
 async def test_of_several_words_the_one_is_chosen_that_brings_the_fewest_others_along():
