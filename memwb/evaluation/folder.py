@@ -36,6 +36,7 @@ from ._stores import ByOwner, initialize, stores_by_owner
 from .arms import Arm
 from .cases import checked_cases, load_cases, save_cases
 from .gate import BASELINE, SHOWN, Block, GateResult, baseline_of, changed_blocks, compare, with_reasons
+from .identity import hash_of_cases
 from .report import Report
 from .run import evaluate
 from .settings_file import load_settings, settings_source
@@ -97,7 +98,10 @@ class CaseFolder:
         report = await self.evaluate(k=self.baseline.k)
         result = compare(report, self.baseline, metric, tolerance)
         result = with_reasons(result, await self._reasons(result))
-        return replace(result, blocks=changed_blocks(self.blocks, await self.run_blocks()))
+        now = await self.run_blocks()
+        pairs = [(key[1], old.hash, now[key].hash) for key, old in self.blocks.items() if key in now]
+        edited = dict.fromkeys([*result.edited, *(case for case, was, is_now in pairs if was != is_now)])
+        return replace(result, blocks=changed_blocks(self.blocks, now), edited=tuple(edited))
 
     async def check(self, metric: str | None = None, tolerance: float = 0.0) -> GateResult:
         """Return :meth:`compare`, or raise when it is not ``ok``.
@@ -115,7 +119,7 @@ class CaseFolder:
         report = await self.evaluate()
         blocks = await self.run_blocks()
         lines = [
-            {"setting": setting, "case": case, "entries": list(block.entries), "text": block.text}
+            {"setting": setting, "case": case, "hash": block.hash, "entries": list(block.entries), "text": block.text}
             for (setting, case), block in blocks.items()
         ]
         _write(self.path / BLOCKS, lines)
@@ -132,7 +136,7 @@ class CaseFolder:
                 trace = await self._manager(name, by_owner[case.owner]).trace_injection(case.messages)
                 kept = [hit for hit in trace.hits if hit.kept] if trace.injected else []
                 entries = tuple(hit.content if hit.id is None else hit.id for hit in kept)
-                found[name, case.id] = Block(entries, trace.text if trace.injected else None)
+                found[name, case.id] = Block(entries, trace.text if trace.injected else None, hash_of_cases([case]))
         return found
 
     async def _reasons(self, result: GateResult) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -365,7 +369,7 @@ def _read_blocks(file: Path) -> dict[tuple[str, str], Block]:
     found = {}
     for number, values in _lines(file):
         try:
-            found[values["setting"], values["case"]] = Block(tuple(values["entries"]), values["text"])
+            found[values["setting"], values["case"]] = Block(tuple(values["entries"]), values["text"], values["hash"])
         except (KeyError, TypeError) as error:
             raise DamagedFileError(file, f"line {number}", f"it is no block of a case ({error})") from error
     return found

@@ -35,10 +35,12 @@ class Block:
     Attributes:
         entries: The entries of the block in its order, by id, or by text where the store tells no ids.
         text: The block, None where nothing was injected.
+        hash: Of the case: another one tells that it was edited.
     """
 
     entries: tuple[str, ...]
     text: str | None
+    hash: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ class GateResult:
         missing: Setting and case of what stands in the baseline and was not run.
         blocks: The cases in which the same entries give another text; only a case folder looks at it.
         new: Setting and case of what was run and does not stand in the baseline.
-        relabelled: The ids of cases whose expected entries, owner or category differ in number or name.
+        edited: The ids of cases that are not what they were: in number of expected entries, owner or category, and in a
+            case folder in anything.
         changed: What differs between the two in settings, cases and stores, in words.
     """
 
@@ -103,7 +106,7 @@ class GateResult:
     missing: tuple[tuple[str, str], ...] = ()
     blocks: tuple[BlockChange, ...] = ()
     new: tuple[tuple[str, str], ...] = ()
-    relabelled: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
     @property
@@ -138,7 +141,7 @@ class GateResult:
                 for each in self.blocks
             ],
             "new": [{"setting": setting, "case": case} for setting, case in self.new],
-            "relabelled": list(self.relabelled),
+            "edited": list(self.edited),
             "changed": list(self.changed),
         }
 
@@ -191,7 +194,7 @@ def compare(report: Report, baseline: Report, metric: str | None = None, toleran
         means=means,
         missing=tuple(key for key in before if key not in now),
         new=tuple(key for key in now if key not in before),
-        relabelled=tuple(dict.fromkeys(old.case for old, new in both if _label(old) != _label(new))),
+        edited=tuple(dict.fromkeys(old.case for old, new in both if _label(old) != _label(new))),
         changed=tuple(_changes(report, baseline)),
     )
 

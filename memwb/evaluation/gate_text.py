@@ -40,8 +40,8 @@ def told(result: GateResult) -> Iterator[str]:
         yield f"{many} of the baseline {'is' if len(result.missing) == 1 else 'are'} missing: {_named(result.missing)}."
     yield from _told_blocks(result.blocks)
     yield from (f"Changed: {each}." for each in result.changed)
-    if result.relabelled:
-        yield f"Labelled anew: {_listed([repr(each) for each in result.relabelled])}."
+    if result.edited:
+        yield f"Edited since the baseline: {_listed([repr(each) for each in result.edited])}."
     if result.new:
         yield f"New, and in no baseline yet: {_named(result.new)}."
     if not result.ok:

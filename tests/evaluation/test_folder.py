@@ -12,7 +12,6 @@ import memwb
 from memwb import callbacks, datasets
 from memwb.errors import ConfigError, DamagedFileError, GateError
 from memwb.evaluation import Case, at_random, evaluate, load_folder, save_folder
-from memwb.evaluation.gate import Block
 from memwb.ranking import tokenize
 from memwb.stores import TestMemoryStore
 from memwb.workbench import WorkbenchState
@@ -60,7 +59,8 @@ async def test_a_folder_gives_back_what_was_saved(folder, store, tmp_path):
     assert await again.stores[0].page(0, 9) == await store.page(0, 9)
     assert again.baseline == folder.baseline
     assert [each.figures["reached"] for each in again.baseline.of("turns")] == [1.0, 1.0, 1.0, None]
-    assert again.blocks["marked", "rug"] == Block(("e3",), "[My rug is blue.]")
+    block = again.blocks["marked", "rug"]
+    assert (block.entries, block.text) == (("e3",), "[My rug is blue.]")
     files = sorted(str(path.relative_to(again.path)) for path in again.path.rglob("*") if path.is_file())
     assert files == [
         *("baseline.jsonl", "blocks.jsonl", "cases.jsonl"),
@@ -143,6 +143,18 @@ async def test_a_case_that_was_taken_out_is_missing_until_the_update(folder):
 
     await load_folder(folder.path).update()
     assert (await load_folder(folder.path).check()).ok
+
+
+async def test_an_edited_case_is_named(folder):
+    path = folder.path / "cases.jsonl"
+    path.write_text(path.read_text().replace("Which rug?", "Which blue rug?"))
+    result = await load_folder(folder.path).check()
+
+    assert (result.ok, result.edited) == (True, ("rug",))
+    assert repr(result).splitlines()[1:] == [
+        "Changed: the cases are not those of the baseline.",
+        "Edited since the baseline: 'rug'.",
+    ]
 
 
 async def test_a_metric_and_a_tolerance_count_as_in_a_report(folder):

@@ -93,7 +93,7 @@ def test_what_changed_in_settings_stores_and_labels_is_said():
         "the stores are not those of the baseline",
     )
     assert "Changed: setting 'mine': max_entries was 5 and is 3.\n" in str(error)
-    assert "Labelled anew: 'a'." in str(error)
+    assert "Edited since the baseline: 'a'." in str(error)
 
 
 def test_with_a_metric_the_mean_counts_and_the_tolerance_is_its():
