@@ -184,7 +184,10 @@ class Controls:
         async def stores() -> None:
             self._state.put(stores=message["names"])
 
-        actions = {"undo": undo, "close": self._toggle_words, "stores": stores}
+        async def pin() -> None:
+            self._state.arms.pin(self._state.arms.free_name())
+
+        actions = {"undo": undo, "close": self._toggle_words, "stores": stores, "pin": pin}
         if message["do"] in actions:
             self._state.spawn(actions[message["do"]])
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
@@ -52,10 +53,11 @@ class Arms:
 
     Args:
         bench: The workbench's state; comparing changes nothing in it.
+        publish: Told when an arm comes or goes.
     """
 
-    def __init__(self, bench: WorkbenchState) -> None:
-        self._bench = bench
+    def __init__(self, bench: WorkbenchState, publish: Callable[[], None]) -> None:
+        self._bench, self._publish = bench, publish
         self._pinned: dict[str, PinnedArm] = {}
 
     @property
@@ -89,7 +91,12 @@ class Arms:
             check_stores(opened)
             searched = tuple(opened.stores)
         arm = self._pinned[name] = PinnedArm(name, self._bench.settings, searched)
+        self._publish()
         return arm
+
+    def free_name(self) -> str:
+        """Return a name that no arm has, for settings that are pinned without one."""
+        return next(name for at in count(1) if (name := f"settings {at}") not in self._pinned)
 
     def unpin(self, name: str) -> None:
         """Forget an arm.
@@ -100,6 +107,7 @@ class Arms:
         if name not in self._pinned:
             raise unknown_arm(name, tuple(self._pinned))
         del self._pinned[name]
+        self._publish()
 
     async def compare(
         self,

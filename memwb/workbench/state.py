@@ -98,7 +98,7 @@ class WorkbenchState(SettingsState):
         self.conversation = Conversation(self)
         self.live = LiveState(self)
         self.review = Review(self, self._publish)
-        self.arms = Arms(self)
+        self.arms = Arms(self, self._publish)
         self.preview: Preview | None = None
         if self.source.kept is not None:
             self.source.kept.restore(self, settings=injection is Unset, talk=messages is None)

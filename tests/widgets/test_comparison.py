@@ -7,6 +7,7 @@ import pytest
 from memwb import Workbench
 from memwb.errors import ConfigError
 from memwb.widgets.panes.comparison import comparison_pane
+from memwb.widgets.panes.settings import settings
 from tests.widgets.reading import read
 
 FACTS = ["I use a cane.", "I use a bike.", "My desk is by the window."]
@@ -88,4 +89,18 @@ async def test_hostile_entries_and_names_are_texts_of_the_tree():
     assert "<img" not in tree.to_html()
     assert "<b>" not in tree.to_html()
     wb.close()
+    panel.close()
+
+
+async def test_the_settings_in_words_pin_too_and_an_open_panel_follows(wb):
+    panel = await wb.comparison()
+    assert "to compare others with them" in read(settings(wb.state))
+    for _ in range(2):
+        wb._controls._act({"do": "pin"})
+        await wb
+    assert list(wb.arms) == ["settings 1", "settings 2"]
+    assert "pinned: settings 1, settings 2." in read(settings(wb.state))
+    assert "settings 2" in str(panel._view.tree)
+    wb.unpin("settings 2")
+    assert "settings 2" not in str(panel._view.tree)
     panel.close()

@@ -28,8 +28,16 @@ def settings(state: WorkbenchState, take: int | None = None) -> Node:
     rows = [_setting(state, name, values[name], meaning) for name, meaning in MEANINGS.items() if name in values]
     if state.settings is None:
         rows.insert(0, el("p", "memwb-warn", "Injection is off: await wb.set(injection=True) switches it on."))
-    inside = frame(head("Settings in words", close), *rows, _timings(state), label="Settings in words")
+    inside = frame(head("Settings in words", close), *rows, _pins(state), _timings(state), label="Settings in words")
     return el("div", "memwb-writing memwb-meanings", inside)
+
+
+def _pins(state: WorkbenchState) -> Node:
+    """Return a button that keeps the settings, and what is kept."""
+    names = ", ".join(shortened(name, 40) for name in state.arms.pinned)
+    kept = f"pinned: {names}. wb.comparison() sets them side by side." if names else "to compare others with them"
+    pin = el("button", "", "Pin these settings", action={"do": "pin"}, aria_label="Pin these settings")
+    return el("div", "memwb-setting", pin, " ", el("span", "memwb-dim", kept, role="status"), data_key="pins")
 
 
 def _values(state: WorkbenchState) -> dict[str, str]:
