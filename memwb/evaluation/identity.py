@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from .._collector import without_collector
 from ..memory.settings import resolve_injection
 from ..stores import Listable
 from .arms import Arm
@@ -90,7 +91,7 @@ class Contents:
                     hashed, held = read[id(store)]
                     parts.append([owner, hashed])
                     so_far = names.get(owner, set())
-                    names[owner] = None if so_far is None or held is None else so_far | held
+                    names[owner] = None if so_far is None or held is None else so_far | held if so_far else held
         return cls(_hash(parts), names)
 
     def unknown(self, case: Case) -> tuple[str, ...]:
@@ -104,11 +105,13 @@ async def _read(store: Any) -> tuple[str, set[str] | None]:
     if not isinstance(store, Listable):
         return _hash(parts), None
     held: set[str] = set()
-    while page := await store.page(len(parts) - 2, _PAGE):
-        for record in page:
-            parts.append([record.id, record.content, str(record.created_at), record.metadata])
-            held.update((record.id, record.content.strip()))
-    return _hash(parts), held
+    done = 0
+    with without_collector():
+        while page := await store.page(done, _PAGE):
+            parts.append([(record.id, record.content, record.created_at, record.metadata) for record in page])
+            held.update([record.id for record in page], [record.content.strip() for record in page])
+            done += len(page)
+        return _hash(parts), held
 
 
 def _hash(parts: Iterable[Any]) -> str:

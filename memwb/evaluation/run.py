@@ -52,7 +52,7 @@ async def evaluate(
     Each case goes through ``MemoryManager.trace_injection``, as an agent's call would; then the expected entries are
     looked for in the full ranking of the same query (its first 1,000 places), once for all settings that search the
     same stores for the same text. An expected entry that no store holds is missed, and the report names it. A case in
-    which a stage or a store fails is reported and stays out of the means. Between two of them the event loop is free,
+    which a stage or a store fails is reported and stays out of the means. Between two cases the event loop is free,
     so that the evaluation can be cancelled and a page goes on to answer. Neither the order of the runs nor how many
     there are at once changes a figure.
 
