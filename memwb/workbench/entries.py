@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -302,14 +302,22 @@ class EntriesState:
             ConfigError: Editing is off, a store cannot edit its entries, or a change cannot be understood.
             EntryNotFoundError: There is no such entry.
         """
-        now(lambda: self.put(**changes))
+        given = {
+            key: list(value) if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else value
+            for key, value in changes.items()
+        }  # it may be begun twice, for a store that has to be waited for
+        now(lambda: self._stage(**given))
+        self._on_change()
         return self.diff()
 
     async def put(self, **changes: Any) -> None:
-        """Do what :meth:`stage` does, for stores that have to be waited for."""
+        """Do what :meth:`stage` does, for stores that have to be waited for, and read the page again."""
+        await self._stage(**changes)
+        await self.load()
+
+    async def _stage(self, **changes: Any) -> None:
         names = self.stores if self.store is None else (self.store,)
         await self._edits.stage(names, **changes)
-        await self.load()
 
     def unstage(self, ids: Iterable[Ref] | None = None) -> None:
         """Forget what is staged, or what is staged of some entries."""

@@ -296,6 +296,22 @@ async def test_entries_of_sessions_are_edited_the_same_way(tmp_path):
         assert (await held.get_entries("s1"), await held.get_entries("s2")) == (before, [])
 
 
+async def test_what_is_staged_in_a_cell_is_staged_once_also_where_a_store_has_to_be_waited_for(notes):
+    class Waiting(ListStore):
+        async def page(self, *args, **options):
+            await asyncio.sleep(0.001)
+            return await super().page(*args, **options)
+
+        async def get(self, id):
+            await asyncio.sleep(0.001)
+            return await super().get(id)
+
+    entries = entries_of(notes, Waiting("x", name="slow"), store=None)
+    entries.stage(add=(text for text in ["new"]), store="notes")
+    entries.stage(delete=iter(["n1"]))
+    assert [change.kind for change in entries.staged] == ["added", "deleted"]
+
+
 async def test_the_preview_follows_what_is_written(notes):
     state = WorkbenchState(notes, "Do I own a boat?", editable=True)
     await state.settled()
