@@ -107,6 +107,8 @@ class EntriesTable:
             self._known[name] = self._set[name] = value
             if name == "selected":
                 entries.selected_ids[:] = value
+                if len(value) == 1 and (record := await entries.get(value[0])) is not None:
+                    self._state.look_for(record, pause=0.0)  # as with a hit: the verdict is about it
             else:
                 entries.choose(**{name: value or None if name == "sort" else value})
                 if await entries.read():

@@ -128,7 +128,7 @@ class Question:
     stores: Stores
     messages: Sequence[Message]
     settings: Injection | None
-    looked_for: str | Hit = ""
+    looked_for: str | Hit | Record = ""
     expected: Sequence[str] = ()
     listings: dict[str, Any] = field(default_factory=dict)
     agent: Any = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._redact import masked_words
 from .._text import counted, shortened
+from ..catalog import Record
 from ..errors import StaleTraceError
 from ..memory import (
     Explanation,
@@ -90,7 +91,7 @@ class WorkbenchState(SettingsState):
         known = self.source.expected if messages is None else ()
         self._expected = checked_expected(expected) or known
         self._expected_at = self.call
-        self._target: str | Hit = ""
+        self._target: str | Hit | Record = ""
         self.time_limit = checked_time_limit(time_limit)
         self.store_names: tuple[str, ...] = tuple(store.name for store in self.source.stores)
         self.entries = self._entries(editable)
@@ -217,8 +218,8 @@ class WorkbenchState(SettingsState):
         """How many messages of the conversation come after the chosen call, and so are not shown to the model."""
         return len(self.messages) - len(self.seen)
 
-    def look_for(self, target: str | Hit, pause: float = PAUSE) -> None:
-        """Choose the entry that the verdict is about: a text that it holds, its id, or a hit; "" for none.
+    def look_for(self, target: str | Hit | Record, pause: float = PAUSE) -> None:
+        """Choose the entry that the verdict is about: a text that it holds, its id, a hit or a record; "" for none.
 
         Raises:
             ConfigError: It is none of these; nothing was changed.
@@ -228,7 +229,7 @@ class WorkbenchState(SettingsState):
             self._target = target
             self.changed(pause)
 
-    async def find(self, target: str | Hit) -> Explanation | None:
+    async def find(self, target: str | Hit | Record) -> Explanation | None:
         """Do what :meth:`look_for` does and return what the verdict says; None when nothing is looked for."""
         self.look_for(target, pause=0.0)
         await self.settled()

@@ -259,3 +259,13 @@ async def test_b65_many_large_entries_send_little(opened):
     await table.put(where="cane")
     assert table.grid.total == 20_000
     assert table.wire.bytes() < 100_000
+
+
+async def test_the_verdict_is_about_the_entry_that_is_selected_alone(opened):
+    table = await opened(ListStore(*ABOUT_ME))
+    await table.put(selected=["e4"])
+    await table.state.settled()
+    assert (table.state.preview.explanation.target, table.state.looked_for) == (ABOUT_ME[3], "e4")
+    await table.put(selected=["e4", "e1"])
+    await table.state.settled()
+    assert table.state.looked_for == "e4"
