@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..._text import counted
+
 Damage = tuple[str, str, str]
 """File or table, line or key, and the reason."""
 
@@ -13,17 +15,25 @@ Damage = tuple[str, str, str]
 class Telling:
     """Warns of each damage once, however often it is met."""
 
-    def __init__(self, where: str) -> None:
-        self._where = where
+    def __init__(self) -> None:
         self._told: set[int] = set()
 
-    def tell(self, damage: Damage, key: object) -> None:
-        """Warn of it, unless that has been done for this key."""
-        if hash(key) in self._told:
-            return
-        self._told.add(hash(key))
-        place, at, reason = damage
-        warnings.warn(f"{self._where}: {place}, {at}: {reason}. It is left out, and left as it is.", stacklevel=2)
+    def tell(self, where: str, found: Sequence[Damage], keys: Sequence[object]) -> None:
+        """Warn of what is damaged in one file or table: once of all that was not told of before.
+
+        Args:
+            where: The store.
+            found: The damage.
+            keys: What makes each the same as before.
+        """
+        new = [one for one, key in zip(found, keys, strict=True) if hash(key) not in self._told]
+        self._told.update(map(hash, keys))
+        if new:
+            place, at, reason = new[0]
+            rest = f" and {counted(len(new) - 1, 'more place')}" if len(new) > 1 else ""
+            left = "They are left out, and left as they are" if rest else "It is left out, and left as it is"
+            text = f"{where}: {place}, {at}: {reason}{rest}. {left}; `damage` of the store lists all."
+            warnings.warn(text, stacklevel=2)
 
 
 class _DamagedRow(NamedTuple):
@@ -36,8 +46,8 @@ class DamagedRows:
     """The damaged rows of a table that have been met, by rowid."""
 
     def __init__(self, table: str, where: str) -> None:
-        self._table = table
-        self._telling = Telling(where)
+        self._table, self._where = table, where
+        self._telling = Telling()
         self._rows: dict[int, _DamagedRow] = {}
 
     def add(self, row: Sequence[Any], reason: str) -> None:
@@ -45,7 +55,7 @@ class DamagedRows:
         rowid, id, session_id, user_id = row[:4]
         at = f"memory_id {id!r:.60}" if isinstance(id, str) else f"rowid {rowid}"
         self._rows[rowid] = _DamagedRow((session_id, user_id), id, (self._table, at, reason))
-        self._telling.tell(self._rows[rowid].told, self._rows[rowid])
+        self._telling.tell(self._where, [self._rows[rowid].told], [self._rows[rowid]])
 
     def listed(self) -> list[Damage]:
         """Return them in the order of the table."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -20,7 +18,8 @@ from ..._collector import without_collector
 from ...errors import DamagedFileError
 from ..types import MemoryEntry
 from . import _lines
-from ._damage import Damage, Telling
+from ._damage import Damage
+from ._known import known_of
 from ._lines import NO_KEY, Key, Lines
 from ._names import encoded, folded, is_safe, names_of, native
 
@@ -36,7 +35,6 @@ _OUT_OF_MEANS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # which says nothing
 _T = TypeVar("_T")
 
 _id_of = attrgetter("memory_id")
-_folders: weakref.WeakSet[Folder] = weakref.WeakSet()
 
 
 class Place(NamedTuple):
@@ -64,15 +62,15 @@ class Folder:
     def __init__(self, path: Path, where: str) -> None:
         self.path = str(path)
         self.lock_target = _files.Target(os.path.join(self.path, ".memwb"))
-        self._lines: dict[str, Lines] = {}
+        self._known = known_of(self.path)
+        self._lines = self._known.lines
         self._damage: dict[str, list[Damage]] = {}
-        self._scanned: dict[str, _files.Signature] = {}  # files in which an id was sought without reading the lines
+        self._noted: dict[str, Lines] = {}  # the lines with damage that was noted here
+        self._scanned = self._known.scanned
         self._names: tuple[_files.Signature, set[str], set[str]] | None = None
         self._unreadable: set[str] = set()
-        self._telling = Telling(where)
-        self.ids: dict[str, str] = {}  # the file in which each id was seen last
-        self.lock = threading.RLock()
-        _folders.add(self)
+        self._where = where
+        self.ids = self._known.ids
 
     def files(self) -> Iterator[str]:
         """Give every file."""
@@ -175,28 +173,28 @@ class Folder:
 
     def looked(self, path: str) -> Lines | None:
         """Return what is in a file now, or None where there is none; it is read only after a change."""
-        with self.lock:
+        with self._known.lock:
             known = self._lines.get(path)
-            if known is not None and known.proven and self._look(path) == known.signature:
+            if known is not None and known.proven and self._looks_like(path, known):
                 return known
             loaded = self._load(path)
             return None if loaded is None else loaded[0]
 
     def entries(self, path: str) -> list[MemoryEntry]:
         """Return all entries of a file in order of time."""
-        with self.lock:
+        with self._known.lock:
             loaded = self._load(path)
         if loaded is None:
             return []
         lines, data, entries = loaded
         if entries is None:
             with without_collector():
-                entries = [_entry(path, data, *span) for span in zip(lines.starts, lines.ends, strict=True)]
+                entries = lines.read_again(data)
         return entries if lines.in_order else [entries[place] for place in lines.ordered()]
 
     def damaged_lines(self, path: str) -> tuple[list[bytes], _files.Signature | None]:
         """Return the lines of a file that cannot be read, and the state that it has; None: there is no file."""
-        with self.lock:
+        with self._known.lock:
             loaded = self._load(path)
         if loaded is None:
             return [], None
@@ -213,7 +211,7 @@ class Folder:
                 if _files.signature(os.fstat(file.fileno())) == lines.signature:
                     spans = [(lines.starts[place], lines.ends[place]) for place in choose(lines)]
                     return self.read_at(path, file, spans)
-        with self.lock:
+        with self._known.lock:
             loaded = self._load(path)
         if loaded is None:
             return []
@@ -248,7 +246,7 @@ class Folder:
         path = self.ids.get(id)
         if path is None:
             return None
-        with self.lock:
+        with self._known.lock:
             known = self._lines.get(path)
             holds = known is not None and known.proven and id in known.ids and self._look(path) == known.signature
             return path if holds else None
@@ -282,11 +280,15 @@ class Folder:
             self._damage[path] = found
         else:
             self._damage.pop(path, None)
-        for one, key in zip(found, keys or found, strict=True):
-            self._telling.tell(one, (path, key))
+        self._known.telling.tell(self._where, found, [(path, key) for key in keys or found])
 
     def damage(self) -> list[Damage]:
-        """Return what is known to be damaged, by file."""
+        """Return what is known to be damaged, by file; what is gone or can be read by now is looked at again."""
+        for path in list(self._damage):
+            if path in self._unreadable or not os.path.lexists(path):
+                self._damage.pop(path)
+                self._unreadable.discard(path)
+                self.spared(path, partial(self.looked if path.endswith(ENDING) else os.listdir, path))
         return [one for _, found in sorted(self._damage.items()) for one in found]
 
     def _holder(self, path: str) -> Key | None:
@@ -304,7 +306,7 @@ class Folder:
         return None if lines is None else lines.key
 
     def _place(self, path: str, id: str) -> Place | None:
-        with self.lock:
+        with self._known.lock:
             known = self._lines.get(path)
             if known is not None and known.proven and id not in known.ids and self._look(path) == known.signature:
                 return None
@@ -337,6 +339,7 @@ class Folder:
             data, signature = found
             known = self._lines.get(path)
             if known is not None and known.proven and known.signature == signature:
+                self._note(path, known, data)
                 return known, data, None
             lines = known if known is not None and self._goes_on(path, known, data) else Lines()
             whole = lines is not known
@@ -350,11 +353,26 @@ class Folder:
         self._unreadable.discard(path)
         settled = all(now - changed >= _SETTLED_NS for changed in signature[3:])
         self.put(path, lines, _files.Written(signature, settled))
-        self.ids.update(dict.fromkeys(map(_id_of, entries), path))
+        self.ids.update(dict.fromkeys(lines.ids if whole else map(_id_of, entries), path))
+        self._note(path, lines, data)
+        return lines, data, entries if whole else None
+
+    def _looks_like(self, path: str, lines: Lines) -> bool:
+        """Whether a file is still as it was read, and its damage noted here: another store may have read it."""
+        if self._look(path) != lines.signature:
+            return False
+        if not lines.damage:
+            self._damage.pop(path, None)
+            self._unreadable.discard(path)
+        return not lines.damage or self._noted.get(path) is lines
+
+    def _note(self, path: str, lines: Lines, data: bytes) -> None:
         damage = [(path, f"line {number}", reason) for number, _, _, reason in lines.damage]
         texts = [data[begin:end] for _, begin, end, _ in lines.damage]
         self.note(path, damage, [(text, texts[:at].count(text)) for at, text in enumerate(texts)])
-        return lines, data, entries if whole else None
+        self._noted.pop(path, None)
+        if damage:
+            self._noted[path] = lines
 
     def _goes_on(self, path: str, known: Lines, data: bytes) -> bool:
         """Whether these are the bytes that are known, with or without more, and more cannot make the file another's."""
@@ -400,13 +418,3 @@ def listed(folder: str) -> list[os.DirEntry[str]]:
             return list(entries)
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _after_fork_in_child() -> None:
-    """Forget locks that other threads of the parent may hold: those threads do not exist here."""
-    for folder in list(_folders):
-        folder.lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

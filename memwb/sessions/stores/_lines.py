@@ -50,6 +50,7 @@ class Lines:
         crc: Their CRC-32.
         signature: The file's, when it was read.
         proven: Whether an equal signature proves the file unchanged; else its bytes are compared.
+        common: Whether each line was read as :meth:`_read_common` does, so that it can be read again without checks.
     """
 
     def __init__(self) -> None:
@@ -60,7 +61,7 @@ class Lines:
         self.damage: list[tuple[int, int, int, str]] = []
         self.size = self.crc = self.lines = 0
         self.signature: _files.Signature | None = None
-        self.proven = True
+        self.proven = self.common = True
         self._order: list[int] = []  # where they are not in order
         self._open_at = -1  # where a last line without newline starts
 
@@ -79,7 +80,10 @@ class Lines:
         added = data[begin:]
         if self.key == NO_KEY:
             self.key = key_of(added, fit)
-        entries = self._read_common(added, begin) or self._read_each(added, begin)
+        entries = self._read_common(added, begin)
+        if not entries and added:
+            self.common = False
+            entries = self._read_each(added, begin)
         self.crc = zlib.crc32(memoryview(data)[self.size :], self.crc)
         self.size = size
         self._open_at = -1 if not size or data.endswith(b"\n") else data.rfind(b"\n") + 1
@@ -115,16 +119,21 @@ class Lines:
             return []
         times = (*self.times[-1:], *created)
         self.in_order = self.in_order and all(map(le, times, times[1:]))
-        starts = list(accumulate((len(line) + 1 for line in lines), initial=begin))
+        steps = map((1).__add__, map(len, lines))  # without a step of Python's own for each line
+        starts = array("q", accumulate(steps, initial=begin))
         self.ids.update(places)
         self.starts.extend(starts[:-1])
-        self.ends.extend([start - 1 for start in starts[1:]])
+        self.ends.extend(array("q", map((-1).__add__, starts[1:])))
         self.times.extend(created)
         self.lines += count
-        entries = list(map(MemoryEntry.__new__, repeat(MemoryEntry, count)))
-        for entry, record in zip(entries, records, strict=True):
-            entry.__dict__ = record
-        return entries
+        return _entries_of(records)
+
+    def read_again(self, data: bytes) -> list[MemoryEntry]:
+        """Return the entries of a file that is as it was read, in its order."""
+        if self.common and self.starts:
+            return _entries_of(list(map(_json.loads_plain, data[self.starts[0] : self.ends[-1]].split(b"\n"))))
+        found = [entry_at(data, begin, end) for begin, end in zip(self.starts, self.ends, strict=True)]
+        return [entry for entry in found if isinstance(entry, MemoryEntry)]
 
     def _read_each(self, data: bytes, begin: int) -> list[MemoryEntry]:
         """Read line after line."""
@@ -164,6 +173,7 @@ class Lines:
         self.lines += 1
         self.crc = zlib.crc32(added, self.crc)
         self.size += len(added)
+        self.common = self.common and added[:1] != b"\n" and _json.is_plain(added)
         self._open_at = -1
 
     def is_start_of(self, data: bytes) -> bool:
@@ -204,6 +214,14 @@ class Lines:
                 values.pop()
             if not self.starts:
                 self.key = NO_KEY
+
+
+def _entries_of(records: list[dict[str, Any]]) -> list[MemoryEntry]:
+    """Return entries of which the records hold just the known fields."""
+    entries = list(map(MemoryEntry.__new__, repeat(MemoryEntry, len(records))))
+    for entry, record in zip(entries, records, strict=True):
+        entry.__dict__ = record
+    return entries
 
 
 def spans(data: bytes, start: int = 0) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ... import _json
 from ..._collector import without_collector
 from ..._settings import checked_flag, checked_path, checked_seconds
-from ...errors import EntryNotFoundError
+from ...errors import ConfigError, EntryNotFoundError
 from .._entries import (
     checked_id,
     checked_key,
@@ -73,9 +73,17 @@ class FileStore(Opened):
             timeout: How many seconds a write waits while another process holds the lock, at least 0.
 
         Raises:
-            ConfigError: A value that its argument cannot take. A ValueError.
+            ConfigError: A value that its argument cannot take, or the path of a file. A ValueError.
         """
         self.path = checked_path(base_dir, "base_dir", "FileStore")
+        if self.path.is_file():
+            raise ConfigError(
+                f"FileStore: base_dir {str(self.path)!r} is a file; it must be a folder, where each session has one. "
+                "A database is opened by SQLiteStore(path); entries in JSON lines come into a store by "
+                "`await memwb.transfer.transfer(path, store)`.",
+                key="base_dir",
+                value=str(self.path),
+            )
         self._where = f"FileStore({str(self.path)!r})"
         self._folder = Folder(self.path, self._where)
         self._changes = Changes(
