@@ -77,11 +77,16 @@ def test_at_random_is_near_its_expectation(ikat: Report) -> None:
 
 
 def test_the_report_is_the_same_in_every_process() -> None:
-    """Neither hash seed nor locale nor time zone shows in a figure or in the table."""
+    """Neither hash seed nor locale nor time zone shows in a figure, in the table, in an interval or in the file."""
     script = (
-        "import asyncio, memwb; from memwb import evaluation as e;"
+        "import asyncio, memwb, sys, tempfile; from memwb import callbacks, evaluation as e;"
         "data = memwb.datasets.load('ikat-demo', '2024-test/11');"
-        "print(asyncio.run(memwb.evaluate(data, {'default': {}, 'at random': e.at_random(seed=3, draws=2)})))"
+        "settings = {'default': {}, 'at random': e.at_random(seed=3, draws=2),"
+        " **e.grid(filters=[callbacks.no_duplicates], tokenizer=memwb.ranking.tokenize_any_script)};"
+        "report = asyncio.run(memwb.evaluate(data, settings));"
+        "print(report, report.in_words());"
+        "sys.stdout.flush();"
+        "sys.stdout.buffer.write(report.to_jsonl(tempfile.mktemp()).read_bytes())"
     )
     shown = set()
     for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo")):
