@@ -67,7 +67,7 @@ def why_unwritten(manager: Any, content: str, messages: Sequence[Message]) -> Un
 
 
 class Says:
-    """Whether a text says what is looked for."""
+    """Tells whether a text says what is looked for: it holds all of it, or all of its telling words."""
 
     def __init__(self, content: str) -> None:
         from ..ranking import STOP_WORDS, tokenize
@@ -76,6 +76,7 @@ class Says:
         self._words = tokenize(content) - STOP_WORDS
 
     def __call__(self, said: str) -> bool:
+        """Whether a text says it."""
         if self._content in " ".join(said.casefold().split()):
             return True
         return bool(self._words) and self._words <= set(re.findall(r"\w+", said.lower()))
