@@ -258,9 +258,7 @@ class TestNotHeld:
                 raise OSError("no count")
 
         found = await why("unicorn", [user("tea")], Uncounted("home"))
-        assert found.sentence == (
-            "'unicorn' did not arrive: no store here holds it" + self.NO_WRITER
-        )
+        assert found.sentence == ("'unicorn' did not arrive: no store here holds it" + self.NO_WRITER)
 
     async def test_an_entry_that_its_store_holds_no_more(self) -> None:
         gone = Record(id="z", content="tea", store="home")
