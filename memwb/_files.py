@@ -219,10 +219,8 @@ def append(target: Target, data: bytes, *, durable: bool = False) -> Appended:
     try:
         before = signature(_regular(os.fstat(descriptor), target))
         size = before[2]
-        if size:
-            os.lseek(descriptor, -1, os.SEEK_END)
-            if os.read(descriptor, 1) != b"\n":
-                data = b"\n" + data
+        if size and _last_byte(descriptor, size) != b"\n":
+            data = b"\n" + data
         try:
             done = os.write(descriptor, data)
             while done < len(data):  # the system may take less than it is given
@@ -238,6 +236,13 @@ def append(target: Target, data: bytes, *, durable: bool = False) -> Appended:
         os.close(descriptor)
         if new and durable:
             _sync_folders(os.path.dirname(target), all_above=True)
+
+
+def _last_byte(descriptor: int, size: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, 1, size - 1)
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return os.read(descriptor, 1)
 
 
 def _sealed(descriptor: int) -> Written:
@@ -291,13 +296,21 @@ def turn(target: Target) -> int | None:
     return None if lock is None else os.fstat(lock.fileno()).st_mtime_ns
 
 
-def mark(target: Target, turn: int | None) -> None:
-    """Let those who hold the lock later know that something is being changed; call it under the lock, in this turn."""
+def mark(target: Target, turn: int | None) -> int | None:
+    """Let those who hold the lock later know that something is being changed; call it under the lock, in this turn.
+
+    Returns:
+        The new turn, as far as the file system keeps nanoseconds; None where there is none.
+    """
     lock = _held.get(target)
-    if lock is not None and turn is not None and os.utime in os.supports_fd:
-        now = max(time.time_ns(), turn + 1)
-        with suppress(OSError):  # another user's lock file
-            os.utime(lock.fileno(), ns=(now, now))
+    if lock is None or turn is None or os.utime not in os.supports_fd:
+        return None
+    now = max(time.time_ns(), turn + 1)
+    try:
+        os.utime(lock.fileno(), ns=(now, now))
+    except OSError:  # another user's lock file
+        return None
+    return now
 
 
 def _write_new(path: str, parts: Sequence[Part], mode: int, durable: bool) -> None:

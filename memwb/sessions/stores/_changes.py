@@ -42,6 +42,7 @@ class Changes:
         self._notes = folder.lock_target
         self._all_known = False  # whether every id is in folder.ids: so it was when the lock's turn was this one
         self._turn: int | None = None
+        self._exact = False  # whether the file system keeps the turn as it is written, to the nanosecond
         self._checked_ids = self._swept = False
 
     async def make(self, action: Callable[[], _T]) -> _T:
@@ -57,13 +58,14 @@ class Changes:
             self._take_back()
             turn = _files.turn(self._notes)
             self._all_known = self._all_known and turn is not None and turn == self._turn
-            _files.mark(self._notes, turn)
+            marked = _files.mark(self._notes, turn)
             for _ in range(_TRIES):
                 try:
                     result = action()
                 except _files.FileChangedError:
                     continue
-                self._turn = _files.turn(self._notes)
+                self._turn = marked if self._exact else _files.turn(self._notes)
+                self._exact = self._turn is not None and self._turn == marked
                 return result
             raise OSError(f"{self._where}: another program, which takes no lock, keeps changing a file")
 
