@@ -55,9 +55,10 @@ class Changes:
         """
 
         def change() -> _T:
-            self._take_back()
             turn = _files.turn(self._notes)
-            self._all_known = self._all_known and turn is not None and turn == self._turn
+            if turn is None or turn != self._turn:  # else nobody has changed anything since this store did
+                self._take_back()
+                self._all_known = False
             marked = _files.mark(self._notes, turn)
             for _ in range(_TRIES):
                 try:
