@@ -314,8 +314,9 @@ class Folder:
             if found is None:
                 return None
             data, signature = found
-            if known is None and self._scanned.get(path) != signature:
-                span = _lines.find(data, id, partial(self._fit, path))  # once, without reading all lines
+            young = known is not None and not known.proven  # its bytes would all be compared
+            if young or (known is None and self._scanned.get(path) != signature):
+                span = _lines.find(data, id, partial(self._fit, path))  # without reading all lines
                 if not isinstance(span, bool):
                     self._scanned[path] = signature
                     return span and Place(path, data, signature, *span)
