@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "memwb"
 # From the bottom to the top; parts of one tier stand side by side. `errors` and every `_private` module are the bottom.
 TIERS = [
     {"errors"},
-    {"ranking"},
+    {"ranking", "tokens"},
     {"memory", "sessions"},
     {"stores", "catalog", "callbacks", "datasets", "conversations"},
     {"evaluation", "frames", "testing", "bridge", "transfer"},
@@ -31,7 +31,7 @@ ANYWHERE = {"orjson"}
 # A method that returns its object as a DataFrame, such as `trace.to_frame()`, asks `frames` for it when it is called.
 ON_REQUEST = {"frames"}
 # Heavy, or not always installed; numpy comes with pandas.
-INSIDE_FUNCTIONS = {"pandas", "numpy", "matplotlib", "filelock", "tqdm", "nbclient", "nbformat"}
+INSIDE_FUNCTIONS = {"pandas", "numpy", "matplotlib", "filelock", "tqdm", "nbclient", "nbformat", "bpe_openai"}
 TEST_RUNNER = "pytest"
 SDK = "strands"
 SDK_HOME = "bridge/strands/"

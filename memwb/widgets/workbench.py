@@ -53,6 +53,7 @@ class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
         time_limit: Seconds that a callback may take.
         editable: Whether stored entries may be changed here: staged, shown as a difference, written at once or not at
             all, and undone; see ``help(wb.entries)``.
+        token_counter: Counts the tokens that are shown, such as ``memwb.tokens.bpe()``; default an estimate.
 
     ``await wb`` settles and returns it, so that a cell shows it finished.
 
@@ -71,9 +72,16 @@ class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
         expected: Sequence[str] = (),
         time_limit: float = TIME_LIMIT,
         editable: bool = False,
+        token_counter: Any = None,
     ) -> None:
         self.state = WorkbenchState(
-            source, messages, injection=injection, expected=expected, time_limit=time_limit, editable=editable
+            source,
+            messages,
+            injection=injection,
+            expected=expected,
+            time_limit=time_limit,
+            editable=editable,
+            token_counter=token_counter,
         )
         self._tab, self._why_open, self._closed = "block", False, False
         self._top, self._high, self._low = (TreeView(self._act) for _ in range(3))
@@ -117,8 +125,8 @@ class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
         Args:
             **changes: max_entries, trigger, query, format, placement, stores (names, in order), tokenizer ("words",
                 "any script", "without stop words" or a function: in this workbench alone, for stores that take one),
-                call (from 1), messages, state (a dict, what trigger predicates see of an agent). None brings back
-                a setting's default, all stores, and the source's own messages and state.
+                token_counter (see memwb.tokens), call (from 1), messages, state (a dict, what trigger predicates see
+                of an agent). None brings back a setting's default, all stores, and the source's own messages and state.
 
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.

@@ -12,6 +12,7 @@ from ..memory import InjectionTrace, Message, text
 from ..memory.messages import model_calls
 from ..memory.settings import Injection
 from ..memory.types import RELEVANCE_SCORE, Placement
+from ..tokens import TokenCounter
 from .checks import check_stores, checked_call
 from .preview import Question, Stores
 from .sides import ComparedCall, Comparison, Outcome, Place, unknown_arm
@@ -144,10 +145,10 @@ class Arms:
             state=bench.agent_state,
             placement=bench.source.placement if arm.name != OTHER_PLACE else None,
         )
-        return _outcome(arm.name, await question.trace(bench.call_limited))
+        return _outcome(arm.name, await question.trace(bench.call_limited), bench.token_counter)
 
 
-def _outcome(name: str, trace: InjectionTrace) -> Outcome:
+def _outcome(name: str, trace: InjectionTrace, counter: TokenCounter) -> Outcome:
     kept = trace.entries if trace.injected else ()
     places = []
     for rank, entry in enumerate(kept, 1):
@@ -160,9 +161,10 @@ def _outcome(name: str, trace: InjectionTrace) -> Outcome:
         tuple(places),
         (trace.text or "") if trace.injected else "",
         text(last) if last is not None else "",
-        trace.tokens if trace.injected else 0,
+        counter.count(trace.text or "") if trace.injected else 0,
         trace.seconds,
         trace.summary,
+        counter,
     )
 
 

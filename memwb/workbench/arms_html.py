@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .._dom import Node, el
 from .._redact import masked
 from .._text import counted, shortened
+from ..tokens import ESTIMATE, sized
 
 if TYPE_CHECKING:
     from .sides import ComparedCall, Comparison, Difference, Place
@@ -44,7 +45,7 @@ def _total(comparison: Comparison, arm: str) -> Node:
     figures = [
         f"{sums['injected']:,} of {len(comparison.calls):,}",
         f"{sums['entries']:,}",
-        f"~{sums['tokens']:,}",
+        sized(comparison.calls[0].outcomes[0].counter if comparison.calls else ESTIMATE, int(sums["tokens"])),
         f"{sums['seconds']:.3f}",
     ]
     if arm == comparison.arms[0]:

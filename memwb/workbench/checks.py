@@ -14,12 +14,15 @@ from ..memory import MemoryManager
 from ..memory.messages import copied
 from ..memory.settings import INJECTION_KEYS, Injection, at_least_one, check_injection_value, resolve_injection
 from ..memory.suggestions import TOKENIZERS, tokenizer_named
+from ..tokens import checked_counter
 from .source import Source, read_messages
 
 if TYPE_CHECKING:
     from ..ranking import Tokenizer
 
-SETTINGS = tuple("max_entries trigger query format placement stores tokenizer call messages injection state".split())
+SETTINGS = tuple(
+    "max_entries trigger query format placement stores tokenizer token_counter call messages injection state".split()
+)
 
 
 def checked_setting(source: Source, key: str, value: Any) -> Any:
@@ -45,6 +48,8 @@ def checked_setting(source: Source, key: str, value: Any) -> Any:
         return _checked_stores([store.name for store in source.stores], value)
     if key == "tokenizer":
         return None if value is None else _checked_tokenizer(source, value)
+    if key == "token_counter":
+        return checked_counter(value, "Workbench: ")
     if key == "placement" and value is None:
         return source.placement or Injection().placement
     assert key in INJECTION_KEYS

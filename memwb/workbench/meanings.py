@@ -20,6 +20,8 @@ MEANINGS = {
     "stores": "Which stores are searched, and in which order: earlier ones keep their entries when the cut comes.",
     "tokenizer": "How a store of memwb parts texts into words. By default at spaces and signs, and every word counts; "
     "others leave stop words out, or find words in texts without spaces.",
+    "token_counter": "What counts the tokens. By default they are estimated, characters / 4, and shown with a ~; "
+    "memwb.tokens.bpe() counts as OpenAI's models do.",
     "messages": "The conversation. A list of texts takes turns and ends with the user's: the last one is what the user "
     "says, the one before it the assistant's.",
     "call": "Which model call is shown: what the model had been told until then. Later messages are not shown to it.",

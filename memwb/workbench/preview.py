@@ -15,6 +15,7 @@ from ..memory.explain import Suggestion, matching
 from ..memory.injection import Call, run_injection
 from ..memory.search import is_the_stores_own
 from ..memory.settings import Injection
+from ..tokens import ESTIMATE, TokenCounter, sized
 from .explaining import complete, decide
 from .silence import Neighbour, neighbours, never_written
 from .verdict import Verdict, verdict_of
@@ -47,6 +48,8 @@ class Preview:
             there is no such store, or an entry is looked for.
         unwritten: Why the stores hold nothing at all, in words; "" when they hold entries, fail or cannot list.
         neighbours: Files of entries beside a file that is missing.
+        counter: What counts the tokens.
+        tokens: How many the block has; 0 where nothing is injected.
         wanted: The entries that should arrive: ids, texts, or records where a store tells no ids itself.
     """
 
@@ -59,6 +62,13 @@ class Preview:
     neighbours: tuple[Neighbour, ...] = ()
     wanted: tuple[str | Record, ...] = ()
     starved: Explanation | None = None
+    counter: TokenCounter = ESTIMATE
+    tokens: int = 0
+
+    @property
+    def size(self) -> str:
+        """The tokens as they are shown: ``~70`` where they are estimated."""
+        return sized(self.counter, self.tokens)
 
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
@@ -122,6 +132,7 @@ class Question:
         writer: The manager that writes to the stores, where it is known.
         format: The format callback and its editor's text.
         at: When the model call was made, where that is known.
+        counter: What counts the tokens.
         placement: Where the source's SDK puts the block, None outside of one.
     """
 
@@ -138,6 +149,7 @@ class Question:
     format: Slot | None = None
     at: datetime | None = None
     placement: str | None = None
+    counter: TokenCounter = ESTIMATE
 
     async def trace(self, call: Call) -> InjectionTrace:
         """Run the injection alone; ``call`` runs the callbacks."""
@@ -181,7 +193,10 @@ class Question:
             starved = await decide(self, best, trace, trial)
         unwritten = never_written(listed) if entries == 0 and not any(answer.error for answer in trace.answers) else ""
         beside = neighbours(listed) if unwritten else ()
-        preview = Preview(trace, hits, found, entries, explanation, unwritten, beside, wanted, starved)
+        tokens = self.counter.count(trace.text) if trace.injected and trace.text else 0
+        preview = Preview(
+            trace, hits, found, entries, explanation, unwritten, beside, wanted, starved, self.counter, tokens
+        )
         about = explanation or starved
         if about is None or not (about.suggestible or about.ambiguous):
             return preview

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import ndiff
 from typing import TYPE_CHECKING, Any
 
 from .._redact import masked
 from .._text import counted, quoted
 from ..errors import ConfigError, nearest
+from ..tokens import ESTIMATE, TokenCounter, sized
 
 if TYPE_CHECKING:
     import pandas
@@ -53,9 +54,10 @@ class Outcome:
         entries: What is in the block, in its order.
         block: The block, "" where none is injected.
         input: The text of the message that takes the block, with the block in its place.
-        tokens: An estimate of the block's tokens.
+        tokens: The block's tokens.
         seconds: What the injection took; no part of a difference.
         summary: The outcome in words.
+        counter: What counts the tokens.
     """
 
     arm: str
@@ -65,9 +67,11 @@ class Outcome:
     tokens: int
     seconds: float
     summary: str
+    counter: TokenCounter = field(default=ESTIMATE, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return f"Outcome({self.arm!r}: {counted(len(self.entries), 'entry', 'entries')}, ~{self.tokens:,} tokens)"
+        entries = counted(len(self.entries), "entry", "entries")
+        return f"Outcome({self.arm!r}: {entries}, {sized(self.counter, self.tokens)} tokens)"
 
 
 @dataclass(frozen=True)

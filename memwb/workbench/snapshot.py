@@ -35,6 +35,7 @@ from ..memory.messages import check_messages, model_calls
 from ..memory.settings import CALLBACKS
 from ..memory.suggestions import TOKENIZERS, tokenizer_named
 from ..stores.saved import open_saved, save_stores
+from ..tokens import counter_named
 from .source import Source
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Kept:
         about = self.about
         state.store_names = tuple(about["searched"])
         state.tokenizer = tokenizer_named(about["tokenizer"]) if about["tokenizer"] else None
+        state.token_counter = counter_named(about["token_counter"])
         if settings:
             for name, source in self.callbacks.items():
                 state.slots[name].give(source)
@@ -207,6 +209,7 @@ async def _about(state: WorkbenchState, mask: Callable[[str], str] | None) -> di
         "looked_for": await _named(state, state.looked_for, mask) if state.looked_for else "",
         "searched": list(state.store_names),
         "tokenizer": tokenizer,
+        "token_counter": state.token_counter.name if counter_named(state.token_counter.name).exact else None,
         "placement": state.source.placement,
         "state": masked_data(mask, _plain(given)) if mask else _plain(given),
     }
@@ -281,6 +284,7 @@ def _read_about(file: Path) -> dict[str, Any]:
         "looked_for": str,
         "searched": list,
         "tokenizer": (str, type(None)),
+        "token_counter": (str, type(None)),
         "placement": (str, type(None)),
         "state": (dict, type(None)),
     }

@@ -24,6 +24,7 @@ from ..memory.injection import Call
 from ..memory.messages import model_calls
 from ..memory.suggestions import retokenized
 from ..memory.wanted import Target
+from ..tokens import checked_counter
 from .arms import Arms
 from .checks import check_stores, checked_call, checked_expected, checked_setting, checked_time_limit, resolved
 from .conversation import Conversation, Moment
@@ -64,6 +65,7 @@ class WorkbenchState(SettingsState):
         injection: True, False or settings. Default: the source's own.
         expected: Ids or texts of entries that should reach the model at this call.
         time_limit: Seconds that a callback may take.
+        token_counter: Counts tokens, see :mod:`memwb.tokens`; default an estimate.
         editable: Whether stored entries may be changed here, see :class:`~memwb.workbench.entries.EntriesState`.
 
     Raises:
@@ -79,8 +81,10 @@ class WorkbenchState(SettingsState):
         expected: Sequence[str] = (),
         time_limit: float = TIME_LIMIT,
         editable: bool = False,
+        token_counter: Any = None,
     ) -> None:
         super().__init__()
+        self.token_counter = checked_counter(token_counter, "Workbench: ")
         self.source = open_source(source)
         check_stores(self.source)
         self._agent_state: Any = Unset  # as it was set here
@@ -168,9 +172,10 @@ class WorkbenchState(SettingsState):
         Args:
             **changes: max_entries, trigger, query, format, placement, stores (names, in order), tokenizer ("words",
                 "any script", "without stop words" or a function: in this workbench alone, for stores that take one),
-                call (from 1), messages, state (a dict, what trigger predicates see of an agent), injection (True,
-                False or all injection settings at once). None brings back what the source has: its conversation and
-                last call, all its stores, its agent's state, the default of an injection setting.
+                token_counter (see memwb.tokens), call (from 1), messages, state (a dict, what trigger predicates see
+                of an agent), injection (True, False or all injection settings at once). None brings back what the
+                source has: its conversation and last call, all its stores, its agent's state, the default of an
+                injection setting.
 
         Raises:
             ConfigError: An unknown setting or value; nothing was changed.
@@ -199,6 +204,7 @@ class WorkbenchState(SettingsState):
             self._agent_state = Unset if changes["state"] is None else given
         self.store_names = checked.pop("stores", self.store_names)
         self.tokenizer = checked.pop("tokenizer", self.tokenizer)
+        self.token_counter = checked.pop("token_counter", self.token_counter)
         for name in NAMES:
             if name in checked:
                 self._put_callback(name, checked.pop(name))
@@ -342,6 +348,7 @@ class WorkbenchState(SettingsState):
             format=self.slots["format"],
             at=recorded.at if (recorded := self.live.call) is not None and not call else said_at(seen),
             placement=self.source.placement,
+            counter=self.token_counter,
         )
 
     async def _previewed(self) -> Preview:

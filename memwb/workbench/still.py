@@ -96,7 +96,7 @@ def still(state: WorkbenchState) -> Still:
         *_top(state, trace, preview),
         *_talk(state.seen, len(state.messages)),
         *_hits(preview),
-        *_block(trace),
+        *_block(preview),
         *_settings(state),
     )
     return Still(f"<style>{_STYLE}</style>{page.to_html()}", repr(state))
@@ -175,12 +175,13 @@ def _hit(hit: Hit) -> Node:
     return el("tr", "", *(el("td", "", cell) for cell in cells), el("td", "", *marked(content, hit.matched)))
 
 
-def _block(trace: InjectionTrace) -> list[Node | None]:
+def _block(preview: Preview) -> list[Node | None]:
+    trace = preview.trace
     if not trace.injected or not trace.text:
         return []
     entries = [entry.content for entry in trace.entries]
     return [
-        _head(f"Block, ~{trace.tokens:,} tokens"),
+        _head(f"Block, {preview.size} tokens"),
         el("pre", "", masked_words(trace.text[:BLOCK_LENGTH], entries)),
         _left(
             f"{len(trace.text) - BLOCK_LENGTH:,} more characters not shown" if len(trace.text) > BLOCK_LENGTH else ""

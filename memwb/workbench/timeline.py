@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from .._text import counted, estimate_tokens, shortened
+from .._text import counted, shortened
 from ..errors import ConfigError, StaleTraceError
 from ..memory.messages import is_user_turn, text
+from ..tokens import ESTIMATE, TokenCounter, sized
 from .closing import while_open
 from .screen import ScreenState
 
@@ -32,16 +33,18 @@ class TimelineCall:
         number: Its place among the model calls, from 1.
         said: What the call answers, in one short line: the user's words, or which tool results.
         trace: What the injection does there.
+        counter: What counts the tokens.
     """
 
     number: int
     said: str
     trace: InjectionTrace = field(repr=False)
+    counter: TokenCounter = field(default=ESTIMATE, repr=False, compare=False)
 
-    @property
+    @cached_property
     def tokens(self) -> int:
-        """An estimate of the block's tokens; 0 where nothing is injected."""
-        return self.trace.tokens
+        """The block's tokens; 0 where nothing is injected."""
+        return self.counter.count(self.trace.text or "") if self.trace.injected else 0
 
     @property
     def entries(self) -> int:
@@ -58,6 +61,7 @@ class TimelineEntry:
         content: Its text.
         id: Its id where the store tells it.
         places: Its place in the block, from 1, by the number of the call; calls where it did not arrive are left out.
+        counter: What counts the tokens.
         cut: The calls where a store returned it and ``max_entries`` cut it, or nothing was injected after all.
     """
 
@@ -66,11 +70,12 @@ class TimelineEntry:
     id: str | None
     places: dict[int, int] = field(hash=False)
     cut: tuple[int, ...] = ()
+    counter: TokenCounter = field(default=ESTIMATE, repr=False, compare=False)
 
-    @property
+    @cached_property
     def tokens(self) -> int:
-        """An estimate of the tokens of its text, at one call."""
-        return estimate_tokens(self.content)
+        """The tokens of its text, at one call."""
+        return self.counter.count(self.content)
 
 
 @dataclass(frozen=True)
@@ -82,19 +87,26 @@ class Timeline:
     Attributes:
         calls: In the conversation's order.
         entries: What the stores returned, in the order of the first arrival; those that never arrived come last.
+        counter: What counts the tokens.
     """
 
     calls: tuple[TimelineCall, ...]
     entries: tuple[TimelineEntry, ...]
+    counter: TokenCounter = field(default=ESTIMATE, repr=False, compare=False)
+
+    @property
+    def size(self) -> str:
+        """The tokens as they are shown: ``~70`` where they are estimated."""
+        return sized(self.counter, self.tokens)
 
     @property
     def tokens(self) -> int:
-        """An estimate of the tokens of all blocks together."""
+        """The tokens of all blocks together."""
         return sum(call.tokens for call in self.calls)
 
     @property
     def repeated_tokens(self) -> int:
-        """An estimate of the tokens of entries that an earlier call had brought already."""
+        """The tokens of entries that an earlier call had brought already."""
         return sum(entry.tokens * (len(entry.places) - 1) for entry in self.entries if entry.places)
 
     @cached_property
@@ -110,10 +122,11 @@ class Timeline:
             facts = "the same fact" if same == 1 else f"the same {same} facts"
             of = f" of {len(self.calls)}" if len(where) < len(self.calls) else ""
             tokens = sum(call.tokens for call in self.calls if call.number in where)
-            return f"{facts.capitalize()} in {len(where)}{of} calls: ~{tokens:,} tokens."
-        again = f"; ~{self.repeated_tokens:,} of them for facts that came before" if self.repeated_tokens else ""
+            return f"{facts.capitalize()} in {len(where)}{of} calls: {sized(self.counter, tokens)} tokens."
+        repeated = sized(self.counter, self.repeated_tokens)
+        again = f"; {repeated} of them for facts that came before" if self.repeated_tokens else ""
         facts = counted(len(arrived), "different fact" if len(arrived) > 1 else "fact")
-        return f"{facts} in {counted(len(self.calls), 'call')}: ~{self.tokens:,} tokens{again}."
+        return f"{facts} in {counted(len(self.calls), 'call')}: {self.size} tokens{again}."
 
     def _usual_reason(self) -> str:
         reasons = Counter(call.trace.summary for call in self.calls)
@@ -166,7 +179,7 @@ class Timeline:
         return timeline_html(self)
 
 
-def timeline_of(calls: Sequence[TimelineCall]) -> Timeline:
+def timeline_of(calls: Sequence[TimelineCall], counter: TokenCounter = ESTIMATE) -> Timeline:
     """Gather the entries of a conversation's calls."""
     found: dict[tuple[str | None, str], tuple[MemoryEntry, dict[int, int], list[int]]] = {}
     for call in calls:
@@ -180,11 +193,11 @@ def timeline_of(calls: Sequence[TimelineCall]) -> Timeline:
             elif call.number not in places:
                 cut.append(call.number)
     entries = [
-        TimelineEntry(entry.store_name, entry.content, entry.id, places, tuple(dict.fromkeys(cut)))
+        TimelineEntry(entry.store_name, entry.content, entry.id, places, tuple(dict.fromkeys(cut)), counter)
         for entry, places, cut in found.values()
     ]
     entries.sort(key=lambda entry: min(entry.places, default=len(calls) + 1))
-    return Timeline(tuple(calls), tuple(entries))
+    return Timeline(tuple(calls), tuple(entries), counter)
 
 
 def said_at(messages: Sequence[Message]) -> str:
@@ -311,12 +324,12 @@ class TimelineState(ScreenState):
         for number in range(1, len(bench.calls) + 1) if bench.call else ():
             question = bench.question(number)
             trace = await question.trace(bench.call_limited)
-            calls.append(TimelineCall(number, said_at(question.messages), trace))
+            calls.append(TimelineCall(number, said_at(question.messages), trace, bench.token_counter))
             if number % _BREATH == 0:
                 self.done = number
                 self._publish()
                 await asyncio.sleep(0)
-        timeline = timeline_of(calls)
+        timeline = timeline_of(calls, bench.token_counter)
         if self._refresher.overtaken:
             return
         self._timeline, self.failure, self.refused = timeline, "", ""

@@ -45,7 +45,7 @@ def _arrived(preview: Preview) -> Verdict:
     trace = preview.trace
     kept = [hit for hit in trace.hits if hit.kept]
     noise = sum(map(stop_words_only, kept))
-    sentence = f"{len(kept)} of {counted(preview.found, 'hit')} arrived, ~{trace.tokens:,} tokens"
+    sentence = f"{len(kept)} of {counted(preview.found, 'hit')} arrived, {preview.size} tokens"
     if noise:
         which = "all" if noise == len(kept) else f"{noise} of them"
         sentence += f"; {which} matched on stop words alone"

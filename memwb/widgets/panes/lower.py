@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
-from ..._text import counted, estimate_tokens
+from ..._text import counted
 from .entries import Opened, entries_pane
 from .hits import hit_key
 from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, block_text, cropped, earlier, frame
 
 if TYPE_CHECKING:
     from ...memory import InjectionTrace
-    from ...workbench import WorkbenchState
+    from ...tokens import TokenCounter
+    from ...workbench import Preview, WorkbenchState
 
 _SHOWN_LINES = 500
 """Lines of the block that are shown; how many more there are is said."""
@@ -45,18 +46,22 @@ def lower(state: WorkbenchState, tab: str = "block", opened: Opened | None = Non
     size = el(
         "span",
         "memwb-push",
-        _size(trace) if tab == "block" else counted(len(trace.messages), "message"),
-        title="tokens are estimated: characters / 4" if tab == "block" else None,
+        _size(preview) if tab == "block" else counted(len(trace.messages), "message"),
+        title=_counter_told(preview.counter) if tab == "block" else None,
     )
     copy = el("button", "memwb-copy", "copy", action={"do": "copy", "what": tab}, data_key="copy")
     pane = frame(el("div", "memwb-head", tabs, size, copy), *content, label=TABS[tab])
     return el("div", "memwb-pending memwb-frame", *pane.children) if state.pending else pane
 
 
-def _size(trace: InjectionTrace) -> str:
-    if not trace.injected:
+def _size(preview: Preview) -> str:
+    if not preview.trace.injected:
         return "nothing injected"
-    return f"{counted(len(trace.entries), 'entry', 'entries')}, ~{trace.tokens:,} tokens"
+    return f"{counted(len(preview.trace.entries), 'entry', 'entries')}, {preview.size} tokens"
+
+
+def _counter_told(counter: TokenCounter) -> str:
+    return f"tokens {'counted by' if counter.exact else 'estimated:'} {counter.name}"
 
 
 def _block(state: WorkbenchState, trace: InjectionTrace) -> list[Node]:
@@ -65,14 +70,14 @@ def _block(state: WorkbenchState, trace: InjectionTrace) -> list[Node]:
         return [el("div", "memwb-empty", f"No block: {reason}. The model gets the conversation as it is.")]
     lines = cropped(trace.text).split("\n")
     links = _links(trace, lines)
-    shown = [_line(line, link) for line, link in zip(lines[:_SHOWN_LINES], links, strict=False)]
+    shown = [_line(line, link, state.token_counter) for line, link in zip(lines[:_SHOWN_LINES], links, strict=False)]
     if len(lines) > _SHOWN_LINES:
         shown.append(el("div", "memwb-more", f"{len(lines) - _SHOWN_LINES:,} more lines"))
     return shown
 
 
-def _line(line: str, link: str | None) -> Node:
-    size = el("small", "", str(estimate_tokens(line)), title="tokens of this line, estimated: characters / 4")
+def _line(line: str, link: str | None, counter: TokenCounter) -> Node:
+    size = el("small", "", str(counter.count(line)), title=f"of this line: {_counter_told(counter)}")
     return el("div", "memwb-line", el("pre", "", line or " "), size, data_link=link)
 
 

@@ -52,6 +52,7 @@ def _values(state: WorkbenchState) -> dict[str, str]:
             shown[name] = "the default" if function is None else str(plain)
     chosen = state.tokenizer
     shown["tokenizer"] = "each store's own" if chosen is None else getattr(chosen, "__name__", type(chosen).__name__)
+    shown["token_counter"] = state.token_counter.name
     shown["messages"] = counted(len(state.messages), "message")
     shown["call"] = f"{state.call} of {len(state.calls)}" if state.call else "none"
     shown["state"] = "none" if state.agent_state is None else "set"

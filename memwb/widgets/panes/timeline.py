@@ -47,7 +47,7 @@ def _parts(timeline: Timeline, chosen: int) -> list[Node]:
         heat = el("div", "memwb-scroll", _heat(timeline, calls, chosen), role="region", aria_label="Entries by call")
         parts.append(el("div", "memwb-frame memwb-heat", head("Entries × calls", told), heat))
     lines = el("div", "memwb-scroll", _calls(calls, chosen), role="region", aria_label="Calls")
-    tokens = el("span", "memwb-push", f"~{timeline.tokens:,} tokens in all", title="estimated: characters / 4")
+    tokens = el("span", "memwb-push", f"{timeline.size} tokens in all", title=timeline.counter.name)
     parts.append(el("div", "memwb-frame memwb-calllist", head("Calls", tokens), lines))
     return parts
 

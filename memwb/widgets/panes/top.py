@@ -168,7 +168,7 @@ def _detail(stage: Stage, preview: Preview) -> str:
     if stage.name == "search":
         down = preview.down
         return f"{_matched(preview)}, kept {len(trace.entries)}" + (f", {down} failed" if down else "")
-    return f"{named}~{trace.tokens:,} tok" if stage.name == "format" else trace.settings.placement
+    return f"{named}{preview.size} tok" if stage.name == "format" else trace.settings.placement
 
 
 def _matched(preview: Preview) -> str:
