@@ -64,10 +64,14 @@ class PageActions:
     def _do_unsort(self, _message: dict[str, Any]) -> None:
         self._hits.grid.sort = ""
 
-    def _do_tab(self, message: dict[str, Any]) -> None:
+    async def _do_tab(self, message: dict[str, Any]) -> None:
         if message["to"] in panes.TABS:
             self._tab = message["to"]
+            self.state.caching.wanted = self._tab == "input"
             self._draw()
+            if self.state.caching.wanted and not self.state.pending and self.state.preview is not None:
+                await self.state.cache()
+                self._draw()
 
     def _do_open(self, message: dict[str, Any]) -> None:
         self.state.switch(message["path"])

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from .._options import Redact
     from ..bridge.strands import Recording
     from ..evaluation import Case, CaseFolder
+    from ..workbench.block import Block
+    from ..workbench.caching import CacheView
     from ..workbench.conversation import Conversation
     from ..workbench.entries import EntriesState
     from ..workbench.export import Export
@@ -182,6 +184,10 @@ class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
         """
         return await self._drawn(self.state.take(suggestion))
 
+    async def cache(self) -> CacheView:
+        """Return how much of this call's input a prompt cache keeps of the call before, for both placements."""
+        return await self.state.cache()
+
     async def say(self, text: str) -> InjectionTrace:
         """Add a message of the user at the end of the conversation and open the model call that answers it."""
         self.state.say(text)
@@ -301,6 +307,13 @@ class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
         was opened on an agent or a manager of the SDK shows what the installed version does.
         """
         return self.state.injection
+
+    @property
+    def block(self) -> Block:
+        """What can be said of the form of the block: well-formed or not, where, and hidden characters in it."""
+        self.state.trace  # noqa: B018  (a pending change raises)
+        assert self.state.preview is not None
+        return self.state.preview.block
 
     @property
     def hits(self) -> pandas.DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .._text import counted
@@ -16,6 +17,7 @@ from ..memory.injection import Call, run_injection
 from ..memory.search import is_the_stores_own
 from ..memory.settings import Injection
 from ..tokens import ESTIMATE, TokenCounter, sized
+from .block import Block, checked_block
 from .explaining import complete, decide
 from .silence import Neighbour, neighbours, never_written
 from .verdict import Verdict, verdict_of
@@ -69,6 +71,11 @@ class Preview:
     def size(self) -> str:
         """The tokens as they are shown: ``~70`` where they are estimated."""
         return sized(self.counter, self.tokens)
+
+    @cached_property
+    def block(self) -> Block:
+        """What can be said of the block's form."""
+        return checked_block(self.trace)
 
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:

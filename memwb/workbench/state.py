@@ -26,6 +26,7 @@ from ..memory.suggestions import retokenized
 from ..memory.wanted import Target
 from ..tokens import checked_counter
 from .arms import Arms
+from .caching import CacheView, Caching
 from .checks import check_stores, checked_call, checked_expected, checked_setting, checked_time_limit, resolved
 from .conversation import Conversation, Moment
 from .editor import NAMES
@@ -104,6 +105,7 @@ class WorkbenchState(SettingsState):
         self.live = LiveState(self)
         self.review = Review(self, self._publish)
         self.arms = Arms(self, self._publish)
+        self.caching = Caching(self)
         self.preview: Preview | None = None
         if self.source.kept is not None:
             self.source.kept.restore(self, settings=injection is Unset, talk=messages is None)
@@ -282,6 +284,11 @@ class WorkbenchState(SettingsState):
         await self.settled()
         return await self.question().explain(target, self.trace, self._trial())
 
+    async def cache(self) -> CacheView:
+        """Return how much of the open call's input a prompt cache keeps of the call before, for both placements."""
+        await self.settled()
+        return await self.caching.read(self.trace)
+
     async def take(self, suggestion: Suggestion) -> InjectionTrace:
         """Make the change that an explanation suggests, whatever it changes, and return the fresh trace.
 
@@ -324,6 +331,8 @@ class WorkbenchState(SettingsState):
         preview = await self._previewed()
         self._blame(preview.trace)
         await self.entries.read()
+        if self.caching.wanted:
+            await self.caching.read(preview.trace)
         if self._refresher.overtaken:
             return
         self.preview, self.failure = preview, ""

@@ -215,7 +215,7 @@ async def test_the_block_is_shown_line_by_line_with_its_tokens_and_its_hits():
     state = await settled(ListStore("I use a cane.\nIt is black.", "I use a pen."), "Do I use a cane?")
 
     assert read(panes.lower(state)) == lines("""
-        [Block][Model input][Entries 2] 2 entries, ~31 tokens [copy]
+        [Block][Model input][Entries 2] 2 entries, ~31 tokens · well-formed [copy]
         <memory>
         2
         <entry source="profile">I use a cane.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
 from ..._text import counted
+from ...workbench.block import entry_lines
 from .entries import Opened, entries_pane
 from .hits import hit_key
 from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, block_text, cropped, earlier, frame
@@ -57,7 +58,8 @@ def lower(state: WorkbenchState, tab: str = "block", opened: Opened | None = Non
 def _size(preview: Preview) -> str:
     if not preview.trace.injected:
         return "nothing injected"
-    return f"{counted(len(preview.trace.entries), 'entry', 'entries')}, {preview.size} tokens"
+    form = "" if preview.block.fault is not None else f" · {preview.block.kind}"
+    return f"{counted(len(preview.trace.entries), 'entry', 'entries')}, {preview.size} tokens{form}"
 
 
 def _counter_told(counter: TokenCounter) -> str:
@@ -69,8 +71,11 @@ def _block(state: WorkbenchState, trace: InjectionTrace) -> list[Node]:
         reason = (state.preview.unwritten if state.preview else "") or trace.reason
         return [el("div", "memwb-empty", f"No block: {reason}. The model gets the conversation as it is.")]
     lines = cropped(trace.text).split("\n")
-    links = _links(trace, lines)
-    shown = [_line(line, link, state.token_counter) for line, link in zip(lines[:_SHOWN_LINES], links, strict=False)]
+    links = [None if hit is None else hit_key(hit) for hit in entry_lines(trace, lines)]
+    form = state.preview.block if state.preview is not None else None
+    told = form.sentence if form is not None and (form.fault or form.hidden) else ""
+    shown = [el("div", "memwb-more memwb-warn", f"⚠ {told}", role="status")] if told else []
+    shown += [_line(line, link, state.token_counter) for line, link in zip(lines[:_SHOWN_LINES], links, strict=False)]
     if len(lines) > _SHOWN_LINES:
         shown.append(el("div", "memwb-more", f"{len(lines) - _SHOWN_LINES:,} more lines"))
     return shown
@@ -81,22 +86,17 @@ def _line(line: str, link: str | None, counter: TokenCounter) -> Node:
     return el("div", "memwb-line", el("pre", "", line or " "), size, data_link=link)
 
 
-def _links(trace: InjectionTrace, lines: list[str]) -> list[str | None]:
-    """Return for each line of the block the hit that it shows, as far as that can be told."""
-    kept = [hit for hit in trace.hits if hit.kept]
-    assert trace.settings is not None
-    if trace.settings.format is None:  # the opening tag, then each entry with as many lines as it has, the closing tag
-        links = [hit_key(hit) for hit in kept for _ in range(hit.content.count("\n") + 1)]
-        return [None, *links, None]
-    named = [(hit.content.strip(), hit_key(hit)) for hit in kept if hit.content.strip()]
-    return [next((key for content, key in named if content in line), None) for line in lines]
-
-
 def _model_input(state: WorkbenchState, trace: InjectionTrace) -> list[Node | None]:
     last = len(trace.messages) - 1
     sent = state.live.as_sent(trace.messages[-SHOWN_MESSAGES:])
     shown = enumerate(sent, last + 1 - len(sent))
-    return [earlier(trace.messages), *(_message(message, trace, at, last=at == last) for at, message in shown)]
+    view = state.caching.view
+    told = (
+        el("div", "memwb-cache memwb-dim", view.sentence, data_key="cache")
+        if view and view.call == state.call
+        else None
+    )
+    return [told, earlier(trace.messages), *(_message(message, trace, at, last=at == last) for at, message in shown)]
 
 
 def _message(message: dict[str, Any], trace: InjectionTrace, at: int, *, last: bool) -> Node:

@@ -1,0 +1,131 @@
+"""Whether the block is well-formed markup, where not, and which characters in it a reader would not see."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+from xml.parsers import expat
+
+from .._text import counted, quoted, visible
+from ..memory import Hit, InjectionTrace
+
+_MARKUP = re.compile(r"\s*<[A-Za-z_!?/]")
+_ROOT = "<r>"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Where the block is no well-formed XML 1.0.
+
+    Attributes:
+        line: From 1.
+        column: From 1, in characters.
+        reason: What the parser says.
+        entry: The entry whose text stands there, None where that cannot be told.
+    """
+
+    line: int
+    column: int
+    reason: str
+    entry: Hit | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The fault in words."""
+        of = f", in {quoted(self.entry.content, 40)}" if self.entry is not None else ""
+        return f"not well-formed: line {self.line}, column {self.column}{of}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """What can be said of the form of a block.
+
+    Attributes:
+        kind: ``"none"`` where nothing is injected; ``"text"`` without markup, as a bullet list; ``"well-formed"`` or
+            ``"broken"`` XML.
+        fault: Where it is broken.
+        hidden: Characters that a page would hide or turn around, by their escapes, with the lines that hold them.
+    """
+
+    kind: Literal["none", "text", "well-formed", "broken"]
+    fault: Fault | None = None
+    hidden: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The form in words; "" where there is nothing to say."""
+        form = {"none": "", "text": "no markup", "well-formed": "well-formed", "broken": ""}[self.kind]
+        parts = [self.fault.sentence if self.fault is not None else form]
+        if self.hidden:
+            shown = ", ".join(f"{sign} in line {', '.join(map(str, lines[:5]))}" for sign, lines in self.hidden[:5])
+            parts.append(f"{counted(len(self.hidden), 'hidden character')}: {shown}")
+        return "; ".join(filter(None, parts))
+
+    def __repr__(self) -> str:
+        return f"Block({self.sentence or 'nothing injected'})"
+
+
+def checked_block(trace: InjectionTrace) -> Block:
+    """Return what can be said of the form of a trace's block."""
+    text = trace.text
+    if not trace.injected or text is None:
+        return Block("none")
+    hidden = _hidden(text)
+    if not _MARKUP.match(text):
+        return Block("text", hidden=hidden)
+    fault = _fault(text)
+    if fault is None:
+        return Block("well-formed", hidden=hidden)
+    line, column, reason = fault
+    owners = entry_lines(trace, text.split("\n"))
+    return Block("broken", Fault(line, column, reason, owners[line - 1] if line <= len(owners) else None), hidden)
+
+
+def entry_lines(trace: InjectionTrace, lines: list[str]) -> list[Hit | None]:
+    """Return for each line of the block the hit that it shows, as far as that can be told."""
+    kept = [hit for hit in trace.hits if hit.kept]
+    if trace.settings is not None and trace.settings.format is None:
+        # The opening tag, then each entry with as many lines as it has, then the closing tag.
+        return [None, *(hit for hit in kept for _ in range(hit.content.count("\n") + 1)), None]
+    owners: list[Hit | None] = [None] * len(lines)
+    pieces = [(hit, [part for part in hit.content.strip().split("\n") if part.strip()]) for hit in kept]
+    for hit, parts in pieces:
+        for at in range(len(lines)):
+            if (
+                owners[at] is None
+                and parts
+                and all(part.strip() in line for part, line in zip(parts, lines[at:], strict=False))
+            ):
+                owners[at : at + len(parts)] = [hit] * min(len(parts), len(lines) - at)
+                break
+    return owners
+
+
+def _fault(text: str) -> tuple[int, int, str] | None:
+    parser = expat.ParserCreate("utf-8")
+    try:
+        parser.Parse(f"{_ROOT}{text}</r>".encode("utf-8", "surrogatepass"), True)
+    except expat.ExpatError as error:
+        line = text.split("\n")[error.lineno - 1 : error.lineno]
+        at = error.offset - (len(_ROOT) if error.lineno == 1 else 0)
+        before = line[0].encode("utf-8", "surrogatepass")[: max(0, at)] if line else b""
+        column = len(before.decode("utf-8", "ignore")) + 1
+        reason = expat.ErrorString(error.code)
+        return (
+            error.lineno,
+            column,
+            "a character that XML does not allow, or a stray & or <" if error.code == 4 else reason,
+        )
+    return None
+
+
+def _hidden(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    if text.isprintable() or visible(text) == text:
+        return ()
+    found: dict[str, dict[int, None]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        for sign in line:
+            if not sign.isprintable() and (escape := visible(sign)) != sign:
+                found.setdefault(escape, {})[number] = None
+    return tuple((escape, tuple(lines)) for escape, lines in found.items())
