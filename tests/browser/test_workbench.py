@@ -126,7 +126,8 @@ def test_a_fix_of_any_kind_is_one_click(bench):
         "Workbench([profile, TestMemoryStore.from_records(['I teach art.', '我住在北京'], name='work')], "
         "'Do I use a cane?', injection={'max_entries': 2})"
     )
-    assert wb.verdict.inner_text().endswith("1 entry of 'work' cut: 'profile', registered before it, filled the places.")
+    told = "1 entry of 'work' cut: 'profile', registered before it, filled the places."
+    assert wb.verdict.inner_text().endswith(told)
     first = wb.top.get_by_role("button", name=re.compile("^Try: stores: work first"))
     wb.do(first.click)
     assert in_kernel(wb, "wb.state.store_names") == ["work", "profile"]
