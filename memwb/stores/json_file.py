@@ -27,7 +27,7 @@ from ._record_file import RecordFile, RecordList, writable
 from ._records import PREFIX, WHERE, Contents, as_record, damaged
 from ._salvage import Salvage, Salvager, salvage, salvageable
 from ._table import RawRecord
-from .protocols import BulkItem
+from .protocols import BulkItem, ScoreKind
 
 if TYPE_CHECKING:
     from ..memory.extraction.types import ExtractionConfig
@@ -72,6 +72,7 @@ class TestMemoryStore(Exchanging, MemoryStore):
     """
 
     __test__ = False  # its name would make pytest collect it
+    score_kind: ScoreKind = "count"
 
     name: str
     description: str | None

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Protocol, Required, TypedDict, runtime_checkable
+from typing import Any, Literal, Protocol, Required, TypedDict, runtime_checkable
 
 from ..catalog import Record
+
+ScoreKind = Literal["count", "bm25", "similarity", "distance"]
+"""What a store's scores are; a store that has an attribute ``score_kind`` tells it, and pages say what it means."""
 
 
 class BulkItem(TypedDict, total=False):

@@ -12,6 +12,7 @@ from ..memory.settings import at_least_one, checked_options
 from ..memory.types import RELEVANCE_SCORE, MemoryEntry, SearchOptions, identified
 from ..ranking import Index, Tokenizer, tokenize
 from ._session_exchange import SessionExchange, exchange, fault, take_back
+from .protocols import ScoreKind
 
 if TYPE_CHECKING:
     from .. import sessions
@@ -47,6 +48,7 @@ class SessionSearch:
 
     writable = False
     extraction = None
+    score_kind: ScoreKind = "count"
 
     def __init__(
         self,

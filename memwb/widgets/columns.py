@@ -11,6 +11,7 @@ from .._dom import sendable
 from .._text import visible
 from ..memory import Hit
 from ..memory.notes import stop_words_only
+from ..memory.types import RELEVANCE_SCORE
 from ..workbench.rows import METADATA, path_of, value_at
 from .cells import CUT, MISSING, Bar, Flags, Marked
 
@@ -123,12 +124,20 @@ def metadata_column(key: str) -> Column:
     return Column(key, key.removeprefix(METADATA), lambda row: value_at(row.metadata, path, MISSING), key, shown=False)
 
 
+def _hit_metadata(hit: Hit) -> Any:
+    """The metadata without what the search itself put there."""
+    given = hit.entry.metadata
+    kept = {key: value for key, value in given.items() if key != RELEVANCE_SCORE} if isinstance(given, dict) else given
+    return kept or MISSING
+
+
 def hit_columns(
     hits: Sequence[Hit],
     is_expected: Callable[[Hit], bool] = lambda hit: False,
     *,
     several: bool | None = None,
     measured: Callable[[Hit], str] = lambda hit: "",
+    dated: Callable[[Hit], Any] = lambda hit: None,
 ) -> tuple[Column, ...]:
     """Return the columns of hits: rank, score, text with the matched words marked, and what is to be noticed.
 
@@ -136,6 +145,7 @@ def hit_columns(
         hits: The hits that will be shown: the longest bar is the best score.
         is_expected: Whether a hit is one that should arrive.
         several: Whether a column says the store; left out, where the hits are of more than one.
+        dated: When a hit's entry was written, None where that is not known.
         measured: What a store says of the match in a way of its own, such as "distance 0.12"; a column where one does.
     """
     best = max((hit.score for hit in hits if hit.score and 0 < hit.score < inf), default=1.0)
@@ -153,6 +163,9 @@ def hit_columns(
         warnings = {"⚠ stop words only": stop_words_only(hit), "⚠ store limit": hit.cut_by == "store limit"}
         return Flags(("★ expected",) * is_expected(hit), tuple(text for text, holds in warnings.items() if holds))
 
+    def written(hit: Hit) -> Any:
+        return dated(hit) or MISSING
+
     return (
         Column("rank", sort="rank", width=52, grow=0, kind="number"),
         Column("score", value=score, sort="score", width=92, grow=0, kind="number"),
@@ -163,6 +176,8 @@ def hit_columns(
         Column("matched", value=lambda hit: " ".join(hit.matched) or MISSING, width=120, kind="quiet", shown=False),
         Column("cut_by", "cut by", lambda hit: hit.cut_by or MISSING, width=96, grow=0, kind="quiet", shown=False),
         Column("id", sort="id", width=96, kind="quiet", shown=False, value=lambda hit: hit.id or MISSING),
+        Column("date", "written (UTC)", written, width=144, grow=0, kind="quiet", shown=False),
+        Column("metadata", value=_hit_metadata, width=140, grow=2, kind="quiet", shown=False),
     )
 
 

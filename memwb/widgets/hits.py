@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from .._dom import sendable
 from ..workbench.rows import ListRows
+from ..workbench.scores import dates
 from .columns import HIT_SORTS, hit_columns
 from .grid import MOST, Grid
 from .panes.hits import hit_key, in_block_order, unseen
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from ..memory import Hit
     from ..workbench import Preview, WorkbenchState
 
@@ -34,6 +37,7 @@ class HitsTable:
         self._preview: Preview | None = None  # whose hits the grid has
         self._call = -1  # the model call that they are of
         self._hits: dict[str, Hit] = {}  # by the ids that the page knows
+        self._dates: dict[tuple[str, str], datetime] = {}  # of the hits, where their column is shown
         self._given: list[str] = []  # the chosen row, as the grid was told last
         self.grid = Grid(
             ListRows([]),
@@ -54,6 +58,7 @@ class HitsTable:
         self.grid.layout.height = "auto"
         self.grid.observe(self._chosen, "selected")
         self.grid.observe(lambda _: state.spawn(_later(redraw)), "sort")
+        self.grid.observe(lambda _: self._ask_for_dates(), "shown")
 
     def draw(self) -> None:
         """Show the preview's hits, the line between them, and which one the verdict is about."""
@@ -64,6 +69,7 @@ class HitsTable:
             if preview is not self._preview:
                 self._preview = preview
                 self._show(preview)
+                self._ask_for_dates()
             if not state.pending:  # else what a person chose waits for its refresh
                 self._choose(preview)
 
@@ -72,7 +78,7 @@ class HitsTable:
         found = [*kept, *cut]
         self._hits = {sendable(hit_key(hit)): hit for hit in found}
         several, measured = len(self._state.store_names) > 1, self._state.source.measured
-        columns = hit_columns(found, preview.is_wanted, several=several, measured=measured)
+        columns = hit_columns(found, preview.is_wanted, several=several, measured=measured, dated=self._dated)
         rows = ListRows(found, id=hit_key, sorts=HIT_SORTS)
         self.grid.show(rows, columns, anew=self._call != self._state.call)
         self._call = self._state.call
@@ -80,6 +86,23 @@ class HitsTable:
         label = f"max_entries {limit} · {len(cut) + unseen(preview):,} cut"
         name = "max_entries: arrow keys or dragging move the cut"
         self.grid.draw_cut(len(kept), label, name, value=limit)
+
+    def _dated(self, hit: Hit) -> datetime | None:
+        return self._dates.get((hit.store, hit.id)) if hit.id is not None else None
+
+    def _ask_for_dates(self) -> None:
+        """Look up when the entries were written, where that is shown: no search tells it."""
+        preview = self._preview
+        if preview is None or "date" not in self.grid.shown:
+            return
+
+        async def look() -> None:
+            found = await dates(self._state, preview.hits)
+            if preview is self._preview and found != self._dates:
+                self._dates = found
+                self._show(preview)
+
+        self._state.spawn(look)
 
     def _choose(self, preview: Preview) -> None:
         self._given = [sendable(hit_key(hit)) for hit in preview.hits if preview.is_explained(hit)][:1]

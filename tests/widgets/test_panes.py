@@ -162,6 +162,9 @@ async def test_the_hits_stand_above_and_below_the_line_that_cuts_them():
 
     assert read_hits(state) == lines("""
         Hits 4 matched find entry <a word of it, or its id>
+        scores: as the store gives it
+        4 1 hit, 1 kept
+        1 3 hits, 1 kept
         1 4 I have moderate mobility issues and use a cane.
         2 1 I am allergic to latex. ⚠ stop words only
         max_entries 2 · 2 cut
@@ -387,6 +390,8 @@ async def test_b68_a_store_that_fails_beside_others_is_named_and_counted_nowhere
     """)
     assert read_hits(state).splitlines()[1:] == [
         "Store 'down' raised OSError('no route'); the agent goes on without it.",
+        "scores: as the store gives it",
+        "1 1 hit, 1 kept",
         "1 1 a cane work",
         "max_entries 5 · 0 cut",
     ]

@@ -219,7 +219,7 @@ async def test_the_page_follows_the_state(bench):
     await workbench.set(max_entries=2)
     assert "2 of 4 hits arrived" in read_top(workbench)
     # The result came too soon to be waited for on the page; the conversation did not change.
-    assert [len(wire.updates("tree")) for wire in wires] == [1, 0, 0, 1]
+    assert [len(wire.updates("tree")) for wire in wires] == [1, 0, 1, 1]
     # The hits once, with their line, in one message.
     assert [sorted(data["state"]) for data in table_wire.sent] == [["cut", "sheet"]]
     assert hit_rows(workbench._hits.grid)[2] == "max_entries 2 · 2 cut"

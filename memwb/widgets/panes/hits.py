@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
 from ..._text import counted
+from ...workbench.scores import histogram, meaning
 from .empty import empty
 from .parts import cropped, failed_stores, frame, head
 
@@ -29,10 +30,35 @@ def hits(state: WorkbenchState, sort: str = "") -> Node:
         return frame(bar, label="Hits")
     if found:
         failures = [*failed_stores(preview.trace), *(_not_asked_again(*failure) for failure in _failures(preview))]
-        content: list[Node | str] = [bar, *(el("div", "memwb-more memwb-bad", text) for text in failures)]
+        told = [el("div", "memwb-more memwb-bad", text) for text in failures]
+        content: list[Node | str] = [bar, *told, _scores(state, preview)]
     else:
         content = list(frame(bar, _nothing(state, preview), label="Hits").children)
     return el("div", f"{'memwb-pending ' * state.pending}memwb-frame", *content)
+
+
+def _scores(state: WorkbenchState, preview: Preview) -> Node:
+    """What the scores mean, and how they are spread; folded until it is wanted."""
+    bins = histogram(preview.hits)
+    most = max((each.hits for each in bins), default=1)
+    rows = [
+        el(
+            "div",
+            "memwb-bin",
+            el("span", "memwb-number", each.label),
+            el(
+                "span",
+                "memwb-bars",
+                el("span", "memwb-bar", style_width=f"{100 * each.kept / most:.0f}%"),
+                el("span", "memwb-bar memwb-cutbar", style_width=f"{100 * (each.hits - each.kept) / most:.0f}%"),
+                aria_hidden="true",
+            ),
+            el("span", "", f"{counted(each.hits, 'hit')}, {each.kept:,} kept"),
+        )
+        for each in bins
+    ]
+    told = f"scores: {meaning(state)}"
+    return el("details", "memwb-scores", el("summary", "", told), *rows, data_key="scores")
 
 
 def _search(state: WorkbenchState) -> Node:
