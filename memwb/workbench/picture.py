@@ -39,7 +39,7 @@ def timeline_html(timeline: Timeline) -> str:
 
 def legend(timeline: Timeline) -> list[str]:
     """Say what the marks mean that the picture holds."""
-    marks = ["■ in the block, the darker the nearer to its top"]
+    marks = ["■ in the block, the stronger its colour, the nearer to its top"]
     if any(entry.cut for entry in timeline.entries):
         marks.append("□ found, not in the block")
     return marks

@@ -312,6 +312,11 @@ def pasted(bench: Locator) -> None:
     bench.get_by_text("1 later message not shown").click()
 
 
+def scores(bench: Locator) -> None:
+    """Unfold how the scores are spread."""
+    bench.locator(".memwb-scores summary").click()
+
+
 def agent_state(bench: Locator) -> None:
     """Edit the state that a trigger predicate sees."""
     bench.get_by_text("state and agent").click()
@@ -364,6 +369,12 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "agent-state": (f"Workbench({CASE}, injection={{'trigger': lambda context: bool(context.state)}})", agent_state),
     "words": ("Workbench([profile, work], case.messages)", press("explain…")),
     "input": (f"Workbench({CASE})", tab("Model input")),
+    "scores": (f"Workbench({CASE})", scores),
+    "broken-block": (
+        "Workbench(hostile, 'What of the <b> and the price?', injection={'format': lambda context: "
+        "'<memory>' + ''.join(entry.content for entry in context.entries) + '</memory>'})",
+        None,
+    ),
     "entries": (f"Workbench({CASE})", tab("Entries")),
     "filtered": (f"Workbench({CASE})", filtered),
     "entry-add": ("Workbench([profile, work], 'tea', editable=True)", entry("Add an entry")),

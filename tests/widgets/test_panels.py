@@ -59,7 +59,7 @@ async def test_the_timeline_shows_the_headline_the_cells_and_a_line_for_each_cal
 
     assert read(timeline_pane(panel.state)) == (
         f"{panel.timeline.headline}\n"
-        "Entries × calls ■ in the block, the darker the nearer to its top\n"
+        "Entries × calls ■ in the block, the stronger its colour, the nearer to its top\n"
         "entry | [1] | [2] |\n"
         "I am allergic to latex. | 1 | |\n"
         "I have moderate mobility issues and use a cane. | | 1 |\n"

@@ -263,6 +263,7 @@ async def test_the_model_input_is_every_message_with_the_block_marked():
     pane = panes.lower(state, "input")
     assert read(pane) == lines("""
         [Block][Model input][Entries 4] 5 messages [copy]
+        …
         user
         Hello
         assistant

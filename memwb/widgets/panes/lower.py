@@ -51,7 +51,9 @@ def lower(state: WorkbenchState, tab: str = "block", opened: Opened | None = Non
         title=_counter_told(preview.counter) if tab == "block" else None,
     )
     copy = el("button", "memwb-copy", "copy", action={"do": "copy", "what": tab}, data_key="copy")
-    pane = frame(el("div", "memwb-head", tabs, size, copy), *content, label=TABS[tab])
+    head = el("div", "memwb-head", tabs, size, copy)
+    bar = head if tab == "block" else el("div", "", head, _cache(state))
+    pane = frame(bar, *content, label=TABS[tab])
     return el("div", "memwb-pending memwb-frame", *pane.children) if state.pending else pane
 
 
@@ -86,17 +88,18 @@ def _line(line: str, link: str | None, counter: TokenCounter) -> Node:
     return el("div", "memwb-line", el("pre", "", line or " "), size, data_link=link)
 
 
+def _cache(state: WorkbenchState) -> Node:
+    """Say what a prompt cache keeps; the place is there from the start, so that nothing moves."""
+    view = state.caching.view
+    told = view.sentence if view is not None and view.call == state.call else "…"
+    return el("div", "memwb-cachebar", told, role="status")
+
+
 def _model_input(state: WorkbenchState, trace: InjectionTrace) -> list[Node | None]:
     last = len(trace.messages) - 1
     sent = state.live.as_sent(trace.messages[-SHOWN_MESSAGES:])
     shown = enumerate(sent, last + 1 - len(sent))
-    view = state.caching.view
-    told = (
-        el("div", "memwb-cache memwb-dim", view.sentence, data_key="cache")
-        if view and view.call == state.call
-        else None
-    )
-    return [told, earlier(trace.messages), *(_message(message, trace, at, last=at == last) for at, message in shown)]
+    return [earlier(trace.messages), *(_message(message, trace, at, last=at == last) for at, message in shown)]
 
 
 def _message(message: dict[str, Any], trace: InjectionTrace, at: int, *, last: bool) -> Node:
