@@ -1,6 +1,8 @@
 """Token counters: how many tokens a model sees in a text, estimated without any package, or exactly by a tokenizer.
 
-    wb = memwb.Workbench(agent, token_counter=memwb.tokens.bpe("o200k_base"))
+    from memwb.tokens import bpe
+
+    wb = memwb.Workbench(agent, token_counter=bpe("o200k_base"))
 
 ``bpe`` needs the package of the extra ``tokens``: ``pip install "memwb[tokens]"``. It works offline.
 """

@@ -135,8 +135,9 @@ async def test_the_example_of_a_guarded_folder_runs(tmp_path, monkeypatch):
     assert repr(await names["folder"].check()) == said[1]
 
 
-def test_it_shows_one_picture():
-    assert re.findall(r"!\[.+?\]\((.+?)\)", README) == ["notebooks/img/workbench.png"]
+def test_it_shows_three_pictures():
+    shown = ["notebooks/img/workbench.png", "notebooks/img/why.png", "notebooks/img/timeline.png"]
+    assert re.findall(r"!\[.+?\]\((.+?)\)", README) == shown
 
 
 def test_what_it_links_to_exists():

@@ -69,6 +69,33 @@ def test_the_cut_is_dragged(bench):
     assert wb.rows()[:2] == ["I have moderate mobility issues and use a cane.", "max_entries 1 · 3 cut"]
 
 
+def test_the_spread_of_the_scores_is_unfolded_by_keyboard_and_follows_the_cut(bench):
+    wb = bench(ASK)
+    bins = wb.hits.locator(".memwb-bin")
+    assert not bins.first.is_visible()
+
+    wb.hits.locator(".memwb-scores summary").focus()
+    wb.page.keyboard.press("Enter")
+    bins.first.wait_for()
+    before = [" ".join(text.split()) for text in bins.all_inner_texts()]
+    wb.cut.focus()
+    wb.do(lambda: wb.page.keyboard.press("ArrowUp"))
+    bins.last.get_by_text("0 kept").or_(bins.last.get_by_text("2 kept")).wait_for()
+    assert before[0] == "4 1 hit, 1 kept"
+    assert bins.first.is_visible()
+
+
+def test_the_model_input_says_what_a_prompt_cache_keeps(bench):
+    wb = bench("Workbench(profile, ['Do I use a cane?', 'Yes.', 'What do I like?'])")
+    wb.tab("Model input")
+    told = wb.low.locator(".memwb-cachebar")
+    told.get_by_text("A prompt cache keeps ~").wait_for()
+    assert told.inner_text() == in_kernel(wb, "(await wb.cache()).sentence")
+
+    wb.do(lambda: wb.button("previous call").click())
+    told.get_by_text("The first call").wait_for()
+
+
 LONG_NOTES = """
 notes = TestMemoryStore.from_records([f"Note {n} of a cane, " + "which is long " * 30 for n in range(60)], name="notes")
 """
