@@ -52,6 +52,9 @@ class EntriesTable:
         )
         self.grid.layout.height = "auto"
         self.grid.observe(self._changed, _SHARED)
+        self._columns: tuple[str, ...] | None = None  # of the state, as they were drawn last
+        self._showing = False
+        self.grid.observe(self._columns_chosen, "shown")
 
     def draw(self, shown: bool) -> None:
         """Show what the state says, where that is new; a table that is not shown is read when it is shown next."""
@@ -65,6 +68,10 @@ class EntriesTable:
         elif self._reads != entries.reads:
             self.grid.refresh()
         self._rows, self._reads = rows, entries.reads
+        if entries.columns != self._columns:
+            self._columns = entries.columns
+            usual = [column.key for column in entry_columns() if column.shown]
+            self._arrange(usual if entries.columns is None else list(entries.columns))
         for name, value in self._wanted().items():
             if value != self._known[name]:
                 self._give(name, value)
@@ -78,13 +85,26 @@ class EntriesTable:
             group=entries.group_of if entries.filters.duplicates else None,
         )
         chosen = [key for key in self.grid.shown if key not in EXTRA]
+        self._showing = True
         self.grid.show(rows, own)
-        extra = [column.key for column in own if column.key in EXTRA]
+        self._showing = False
+        self._arrange(chosen, [column.key for column in own if column.key in EXTRA])
+
+    def _arrange(self, chosen: list[str], extra: list[str] | None = None) -> None:
+        """Show these columns, between those that are there only where there is something to tell."""
+        extra = [key for key in self.grid.shown if key in EXTRA] if extra is None else extra
+        self._showing = True
         self.grid.shown = [
             *(key for key in extra if key != "store"),
             *chosen,
             *(key for key in extra if key == "store"),
         ]
+        self._showing = False
+
+    def _columns_chosen(self, change: dict[str, Any]) -> None:
+        """Put what a person chose on the page into the state."""
+        if not self._showing:
+            self._columns = self._state.entries.columns = tuple(key for key in change["new"] if key not in EXTRA)
 
     def _wanted(self) -> dict[str, Any]:
         entries = self._state.entries

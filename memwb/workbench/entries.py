@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 25
 SORTS = tuple(f"{way}{name}" for name in ("created_at", "content", "id", "store", "owner", "role") for way in ("", "-"))
-_SETTINGS = ("store", "where", "sort", "page", *FILTERS)
+COLUMNS = ("content", "created_at", "id", "metadata", "owner", "role")
+_SETTINGS = ("store", "where", "sort", "page", "columns", *FILTERS)
 
 
 class EntriesState:
@@ -65,6 +66,7 @@ class EntriesState:
         self._edits = Staging(self._stores, own, on_write, editable=editable)
         self.store: str | None = next(iter(self._stores), "")
         self.where, self.page = "", 0
+        self.columns: tuple[str, ...] | None = None
         self.filters = Filters()
         self.sort: str | None = None
         self.total: int | None = None
@@ -147,13 +149,16 @@ class EntriesState:
         Args:
             **changes: store (a name, None for all), where, sort, page, and the filters: owner, since, until (days or
                 times, also as text), metadata (``"a.b[0]"``: there is a value, ``"a.b[0] = x"``, ``"a.b ~ x"``: it
-                holds x), duplicates (True: only near duplicates, by group).
+                holds x), duplicates (True: only near duplicates, by group), columns (names of COLUMNS, or
+                ``"metadata."`` and a path, as the page's menu of columns has them; None: the usual ones).
 
         Raises:
             ConfigError: An unknown name or value; nothing was changed.
         """
         picked = {key: checked_filter(key, changes[key]) for key in FILTERS if key in changes}
         changes = {key: value for key, value in changes.items() if key not in picked}
+        if "columns" in changes:
+            changes["columns"] = _checked_columns(changes["columns"])
         for key, value in changes.items():
             self._check(key, value)
         if changes.get("store", self.store) != self.store:
@@ -167,7 +172,7 @@ class EntriesState:
     def _check(self, key: str, value: Any) -> None:
         every = (None,) if len(self.stores) > 1 else ()
         allowed = {"store": (*self.stores, *every), "sort": (None, *SORTS)}
-        if key not in ("store", "where", "sort", "page"):
+        if key not in ("store", "where", "sort", "page", "columns"):
             raise ConfigError(f"Entries: unknown setting {key!r}; it takes {', '.join(_SETTINGS)}.", key=key)
         by_metadata = key == "sort" and isinstance(value, str) and value.removeprefix("-").startswith(METADATA)
         if key in allowed and value not in allowed[key] and not by_metadata:
@@ -376,3 +381,19 @@ class EntriesState:
             OSError: The new file is there already, or cannot be written.
         """
         return await rescue(self._stores, self.store if store is None else store, to)
+
+
+def _checked_columns(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (value,)
+    for name in names:
+        if not isinstance(name, str) or (name not in COLUMNS and not name.startswith(METADATA)):
+            raise ConfigError(
+                f"Entries: there is no column {name!r:.60}; there are {', '.join(COLUMNS)}, and {METADATA!r} with the "
+                f"path of a key behind it.{nearest(str(name), COLUMNS)}",
+                key="columns",
+                value=name,
+                allowed=COLUMNS,
+            )
+    return tuple(dict.fromkeys(names))

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from memwb.catalog import Record
+from memwb.errors import ConfigError
 from memwb.stores import TestMemoryStore
 from memwb.widgets.entries import EntriesTable
 from memwb.workbench import WorkbenchState
@@ -269,3 +270,24 @@ async def test_the_verdict_is_about_the_entry_that_is_selected_alone(opened):
     await table.put(selected=["e4", "e1"])
     await table.state.settled()
     assert table.state.looked_for == "e4"
+
+
+async def test_columns_are_chosen_in_a_cell_as_on_the_page():
+    table = Table(TestMemoryStore.from_records([{"content": "tea", "metadata": {"cup": {"size": 2}}}], name="notes"))
+    await table.settled()
+    entries = table.state.entries
+
+    entries.choose(columns=["id", "metadata.cup.size"])
+    await entries.load()
+    await table.settled()
+    assert table.grid.shown == ["id", "metadata.cup.size"]
+
+    await table.put(shown=["content"])
+    assert entries.columns == ("content",)
+
+    entries.choose(columns=None)
+    await entries.load()
+    assert table.grid.shown == ["content", "created_at", "id", "metadata"]
+    with pytest.raises(ConfigError, match=r"no column 'contents'; there are content, .*Did you mean 'content'"):
+        entries.choose(columns=["contents"])
+    assert entries.columns is None
