@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._options import options
 from ..workbench.still import Still, still
 
 if TYPE_CHECKING:
-    from ..evaluation import Case
     from ..workbench.arms import PinnedArm
     from ..workbench.sides import Comparison
     from ..workbench.state import WorkbenchState
@@ -50,7 +49,8 @@ class Keeping:
         calls: str | int | Sequence[int] = "open",
         *,
         messages: Any = None,
-        cases: Iterable[Case] | None = None,
+        cases: Any = None,
+        stores: Any = None,
         no_memory: bool = True,
         placements: bool = False,
     ) -> Comparison:
@@ -61,7 +61,9 @@ class Keeping:
         Args:
             calls: ``"open"``, ``"all"``, or numbers of calls, from 1.
             messages: Another conversation, in any form that a workbench takes; ``"open"`` is then its last call.
-            cases: Labelled cases in place of a conversation, each at its own call, over the arms' stores.
+            cases: Labelled cases, or a data set, in place of a conversation, each at its own call.
+            stores: For cases: what is searched for each owner, as ``memwb.evaluate`` takes it. Default: a data set's
+                own stores, for other cases those of each arm.
             no_memory: Whether an arm with the injection switched off is added.
             placements: Whether an arm is added that puts the block on the other side of the user's words.
 
@@ -70,10 +72,11 @@ class Keeping:
             cell. It is ``empty`` where no arm differs. An entry moves when its place in the block changes.
 
         Raises:
-            ConfigError: There is no such call, or cases are given together with a conversation.
+            ConfigError: There is no such call, a case is none or its owner has no stores, or cases are given together
+                with a conversation.
         """
         return await self.state.arms.compare(
-            calls, messages=messages, cases=cases, no_memory=no_memory, placements=placements
+            calls, messages=messages, cases=cases, stores=stores, no_memory=no_memory, placements=placements
         )
 
     def comparison(self) -> ComparisonPanel:

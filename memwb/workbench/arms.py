@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from ..datasets import Dataset
 from ..errors import ConfigError
+from ..evaluation import checked_cases
+from ..evaluation._stores import stores_by_owner
 from ..memory import InjectionTrace, Message, text
 from ..memory.messages import model_calls
 from ..memory.settings import Injection
@@ -19,7 +22,6 @@ from .sides import ComparedCall, Comparison, Outcome, Place, unknown_arm
 from .source import open_source, read_messages
 
 if TYPE_CHECKING:
-    from ..evaluation import Case
     from .state import WorkbenchState
 
 __all__ = ["NOW", "NO_MEMORY", "OTHER_PLACE", "Arms", "PinnedArm"]
@@ -115,14 +117,15 @@ class Arms:
         calls: str | int | Sequence[int] = "open",
         *,
         messages: Any = None,
-        cases: Iterable[Case] | None = None,
+        cases: Any = None,
+        stores: Any = None,
         no_memory: bool = True,
         placements: bool = False,
     ) -> Comparison:
         """Run the settings in force and the arms over the same model calls; see ``Workbench.compare``."""
         bench = self._bench
         await bench.settled()
-        asked = _asked(bench, calls, messages, cases)
+        asked = _asked(bench, calls, messages, cases, stores)
         arms = [PinnedArm(NOW, bench.settings, bench.question().stores.stores), *self._pinned.values()]
         if placements and bench.settings is not None:
             other: Placement = "prepend" if bench.settings.placement == "append" else "append"
@@ -130,9 +133,9 @@ class Arms:
         if no_memory:
             arms.append(PinnedArm(NO_MEMORY, None, arms[0].stores))
         compared = []
-        for name, seen in asked:
-            outcomes = [await self._run(arm, seen) for arm in arms]
-            compared.append(ComparedCall(name, tuple(outcomes)))
+        for name, seen, searched in asked:
+            here = arms if searched is None else [replace(arm, stores=tuple(searched)) for arm in arms]
+            compared.append(ComparedCall(name, tuple([await self._run(arm, seen) for arm in here])))
         return Comparison(tuple(arm.name for arm in arms), tuple(compared))
 
     async def _run(self, arm: PinnedArm, seen: Sequence[Message]) -> Outcome:
@@ -168,14 +171,24 @@ def _outcome(name: str, trace: InjectionTrace, counter: TokenCounter) -> Outcome
     )
 
 
-def _asked(bench: WorkbenchState, calls: Any, messages: Any, cases: Any) -> list[tuple[str, Sequence[Message]]]:
-    """Return the conversation before each model call that is compared, by the call's name."""
+def _asked(
+    bench: WorkbenchState, calls: Any, messages: Any, cases: Any, stores: Any
+) -> list[tuple[str, Sequence[Message], Sequence[Any] | None]]:
+    """Return each model call that is compared: its name, the conversation before it, and stores of its own, if any."""
+    if cases is None and stores is not None:
+        raise ConfigError(
+            "Workbench: compare takes stores for the owners of cases; those of an arm are given when it is pinned.",
+            key="stores",
+            value=stores,
+        )
     if cases is not None:
         if messages is not None or calls != "open":
             raise ConfigError(
                 "Workbench: compare takes cases, each at its own call, or messages and calls, not both.", key="cases"
             )
-        return [(case.id, list(case.messages)) for case in cases]
+        checked = checked_cases(cases)
+        own = stores_by_owner(cases, checked, stores) if stores is not None or isinstance(cases, Dataset) else {}
+        return [(case.id, list(case.messages), own.get(case.owner)) for case in checked]
     given = bench.messages if messages is None else read_messages(messages)
     ends = model_calls(given) or [len(given)]
     if calls == "all":
@@ -184,4 +197,4 @@ def _asked(bench: WorkbenchState, calls: Any, messages: Any, cases: Any) -> list
         chosen = [bench.call or 1 if messages is None else len(ends)]
     else:
         chosen = [checked_call(call, len(ends)) for call in ([calls] if isinstance(calls, int | str) else calls)]
-    return [(f"call {call}", given[: ends[call - 1]]) for call in chosen]
+    return [(f"call {call}", given[: ends[call - 1]], None) for call in chosen]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwb import callbacks
+from memwb import callbacks, datasets
 from memwb.errors import ConfigError
 from memwb.evaluation import Case
 from memwb.stores import TestMemoryStore
@@ -72,6 +72,24 @@ async def test_every_call_another_conversation_and_cases_are_compared(state):
     assert [place.content for place in other.calls[0].outcomes[0].entries] == ["My desk is by the window."]
     case = Case("a case", [{"role": "user", "content": [{"text": "bike"}]}])
     assert [call.name for call in (await state.arms.compare(cases=[case])).calls] == ["a case"]
+
+
+async def test_cases_are_compared_over_the_stores_of_their_owners(state):
+    cases = [{"id": who, "messages": ["Where is my desk?"], "owner": who} for who in ("ada", "bob")]
+    stores = {who: TestMemoryStore.from_records([f"{who}'s desk"], name=who) for who in ("ada", "bob")}
+
+    found = await state.arms.compare(cases=cases, stores=stores)
+
+    assert [[place.content for place in call.outcomes[0].entries] for call in found.calls] == [
+        ["ada's desk"],
+        ["bob's desk"],
+    ]
+    people = datasets.load("ikat-demo")
+    assert len((await state.arms.compare(cases=people)).calls) == len(people.cases)
+    with pytest.raises(ConfigError, match="owner is 'bob', for whom there are no stores"):
+        await state.arms.compare(cases=cases, stores={"ada": stores["ada"]})
+    with pytest.raises(ConfigError, match="stores for the owners of cases"):
+        await state.arms.compare(stores=stores)
 
 
 async def test_an_arm_may_search_other_stores_such_as_those_of_an_earlier_day(state):
