@@ -38,7 +38,8 @@ def options(*, stills: bool = _LEFT_OUT, redact: Redact = _LEFT_OUT) -> Options:
         stills: False: no still is written into notebooks.
         redact: True masks every word of memory text by signs of the same length, a function gives the text to show
             (of a sentence that quotes memory it gets the whole sentence), False or None shows all. It holds for reprs,
-            HTML forms, stills and exports from then on; the live page, and the data of a trace, show memory as it is.
+            HTML forms, stills and exports from then on. The live page, the data of a trace and DataFrames show memory
+            as it is, and so do the user's own words and what an exception of somebody else's quotes.
 
     Raises:
         ConfigError: A value is none of these; nothing was changed.

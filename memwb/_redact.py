@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ._options import Redact, options
 
-__all__ = ["Redact", "masked", "masked_data", "masked_words", "redactor", "shown", "texts_in"]
+__all__ = [
+    "Redact",
+    "fields_shown",
+    "masked",
+    "masked_data",
+    "masked_words",
+    "redactor",
+    "shown",
+    "texts_in",
+    "without_quotes",
+]
 
 _WORD = re.compile(r"\w+")
+_QUOTED = re.compile(r"""['"(].*['")]""", re.DOTALL)  # from the first sign that opens to the last that closes
 _SIGN = "▒"
 
 
@@ -48,6 +59,18 @@ def masked_words(sentence: str, texts: Iterable[str]) -> str:
         return _hidden(found) if cut else found
 
     return _WORD.sub(word, sentence)
+
+
+def fields_shown(thing: Any, *secret: str) -> str:
+    """Return a dataclass's usual repr, with the texts in some fields as they may be shown outside of the live page."""
+    values = {field.name: getattr(thing, field.name) for field in fields(thing)}
+    parts = (f"{name}={(shown(value) if name in secret else value)!r}" for name, value in values.items())
+    return f"{type(thing).__qualname__}({', '.join(parts)})"
+
+
+def without_quotes(sentence: str) -> str:
+    """Return a sentence of memwb's own that may quote data nobody could read; what it quotes is masked."""
+    return _QUOTED.sub(lambda match: masked(match.group()), sentence) if options().redact else sentence
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -41,7 +41,20 @@ async def shown(folder):
     found = await bench.compare(placements=True)
     things += [found, *found.calls, *found.calls[0].differences, *found.calls[0].outcomes]
     things += [(await bench.timeline()).timeline, *bench.arms.values(), bench.entries]
-    return bench, things + await extracted(folder)
+    return bench, things + await extracted(folder) + await sessions_and_damage(folder)
+
+
+async def sessions_and_damage(folder):
+    entry = memwb.sessions.MemoryEntry("s", "m", "default", "user", SECRET, {"said": ["okapi"]}, 1.0, 1.0)
+    store = memwb.sessions.InMemoryStore()
+    await store.add(entry)
+    memory = memwb.sessions.Memory(store)
+    damaged = folder / "damaged.json"
+    damaged.write_text('[{"id": "1", "content": "Zanzibar"}, {"id": "1", "content": "quokka"}, flamingo]')
+    health = await memwb.Workbench(str(damaged), "cane").entries.health()
+    unescaped = {"format": lambda context: f"<m>{context.entries[0].content}</m>"}
+    raw = await memwb.Workbench([f"{SECRET} <"], "cane", injection=unescaped)
+    return [entry, *await memory.get_context_messages("s"), store, memory, health, *health.findings, raw.block]
 
 
 async def extracted(folder):

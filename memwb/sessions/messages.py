@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._json import NotJsonError, check_metadata
+from .._redact import fields_shown
 from .._text import shortened
 from ..errors import ConfigError
 from .types import MemoryEntry
@@ -35,6 +36,9 @@ class ContextMessage:
     content: Any = ""
     tool_calls: list[Any] | None = None
     tool_call_id: str | None = None
+
+    def __repr__(self) -> str:
+        return fields_shown(self, "content", "tool_calls")
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a dict; what it does not have is left out."""

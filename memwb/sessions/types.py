@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self, runtime_checkable
 
 from .. import _time
+from .._redact import fields_shown
 from ..errors import ConfigError
 
 
@@ -46,6 +47,9 @@ class MemoryEntry:
             now = _time.now().timestamp()
             self.created_at = now if self.created_at is None else self.created_at
             self.updated_at = now if self.updated_at is None else self.updated_at
+
+    def __repr__(self) -> str:
+        return fields_shown(self, "content", "message_data")
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as a dict that shares nothing with the entry."""

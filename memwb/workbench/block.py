@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.parsers import expat
 
+from .._redact import masked
 from .._text import counted, quoted, visible
 from ..memory import Hit, InjectionTrace
 
@@ -33,7 +34,7 @@ class Fault:
     @property
     def sentence(self) -> str:
         """The fault in words."""
-        of = f", in {quoted(self.entry.content, 40)}" if self.entry is not None else ""
+        of = f", in {quoted(masked(self.entry.content), 40)}" if self.entry is not None else ""
         return f"not well-formed: line {self.line}, column {self.column}{of}: {self.reason}"
 
 

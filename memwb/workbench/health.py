@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._dom import Node, el
+from .._redact import without_quotes
 from .._text import counted, shortened, visible
 from ..errors import ConfigError, DamagedFileError
 from ..memory.search import is_the_stores_own
@@ -37,8 +38,16 @@ class Finding:
     advice: str
     damaged: bool = False
 
+    @property
+    def shown(self) -> str:
+        """The fault, with what it quotes as ``memwb.options(redact=...)`` has it."""
+        return without_quotes(self.fault)
+
+    def __repr__(self) -> str:
+        return f"Finding({self})"
+
     def __str__(self) -> str:
-        return f"{self.store}, {self.place}: {self.fault}. {self.advice}."
+        return f"{self.store}, {self.place}: {self.shown}. {self.advice}."
 
 
 class Health:
@@ -75,7 +84,7 @@ class Health:
             el(
                 "tr",
                 "memwb-bad" if finding.damaged else "",
-                *(el("td", "", text) for text in (finding.store, finding.place, finding.fault, finding.advice)),
+                *(el("td", "", text) for text in (finding.store, finding.place, finding.shown, finding.advice)),
             )
             for finding in self.findings
         ]
