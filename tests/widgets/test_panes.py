@@ -214,7 +214,7 @@ async def test_any_score_that_a_store_gives_can_be_shown(score):
 # -- the block, the model's input, the entries ----------------------------------------------------------------------
 
 
-async def test_the_block_is_shown_line_by_line_with_its_tokens_and_its_hits():
+async def test_the_block_is_shown_line_by_line_with_the_tokens_of_each_entry_and_its_hits():
     state = await settled(ListStore("I use a cane.\nIt is black.", "I use a pen."), "Do I use a cane?")
 
     assert read(panes.lower(state)) == lines("""
@@ -222,9 +222,8 @@ async def test_the_block_is_shown_line_by_line_with_its_tokens_and_its_hits():
         <memory>
         2
         <entry source="profile">I use a cane.
-        10
+        15
         It is black.</entry>
-        5
         <entry source="profile">I use a pen.</entry>
         11
         </memory>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
@@ -77,15 +78,27 @@ def _block(state: WorkbenchState, trace: InjectionTrace) -> list[Node]:
     form = state.preview.block if state.preview is not None else None
     told = form.sentence if form is not None and (form.fault or form.hidden) else ""
     shown = [el("div", "memwb-more memwb-warn", f"⚠ {told}", role="status")] if told else []
-    shown += [_line(line, link, state.token_counter) for line, link in zip(lines[:_SHOWN_LINES], links, strict=False)]
+    sizes = _sizes(lines, links, state.token_counter)
+    told = _counter_told(state.token_counter)
+    shown += [_line(*row, told) for row in zip(lines[:_SHOWN_LINES], links, sizes, strict=False)]
     if len(lines) > _SHOWN_LINES:
         shown.append(el("div", "memwb-more", f"{len(lines) - _SHOWN_LINES:,} more lines"))
     return shown
 
 
-def _line(line: str, link: str | None, counter: TokenCounter) -> Node:
-    size = el("small", "", str(counter.count(line)), title=f"of this line: {_counter_told(counter)}")
-    return el("div", "memwb-line", el("pre", "", line or " "), size, data_link=link)
+def _sizes(lines: list[str], links: list[str | None], counter: TokenCounter) -> list[str]:
+    """Return the tokens that stand beside each line: those of an entry of several lines beside its first."""
+    sizes = [""] * len(lines)
+    for link, places in groupby(range(min(len(lines), len(links))), key=links.__getitem__):
+        for part in [list(places)] if link is not None else [[at] for at in places]:
+            sizes[part[0]] = str(counter.count("\n".join(lines[part[0] : part[-1] + 1])))
+    return sizes
+
+
+def _line(line: str, link: str | None, size: str, told: str) -> Node:
+    of = "entry" if link is not None else "line"
+    beside = el("small", "", size, title=f"of this {of}: {told}" if size else None)
+    return el("div", "memwb-line", el("pre", "", line or " "), beside, data_link=link)
 
 
 def _cache(state: WorkbenchState) -> Node:
