@@ -138,10 +138,17 @@ class Staging:
         """Stage changes: all of these or none; see ``EntriesState.stage``."""
         self._require_editable()
         stores = self._among(shown if store is None else [store])
-        for key, value in (("add", add), ("delete", delete)):
-            if isinstance(value, str | Mapping):
+        for key, value in (("add", add), ("delete", delete), ("merge", merge)):
+            if (
+                not isinstance(value, Iterable)
+                or isinstance(value, str)
+                or (isinstance(value, Mapping) and value is not merge)
+            ):
                 told = f"Entries: {key} is {value!r:.60}; it must be a list, such as {key}=[{value!r:.40}]."
                 raise ConfigError(told, key=key, value=value)
+        if edit is not None and not isinstance(edit, Mapping):
+            told = f"Entries: edit is {edit!r:.60}; it must be a dict from entries to what they become."
+            raise ConfigError(told, key="edit", value=edit)
         staged = dict(self._staged)
         for item in add:
             self._add(staged, item, stores)
@@ -300,7 +307,7 @@ class Staging:
             staged[key] = Change(*key, before, after, into)
 
     async def _merge(self, staged: _Staged, group: Any, text: str | None, stores: Sequence[str]) -> None:
-        if isinstance(group, str | Record) or len(group) < 2:
+        if isinstance(group, str | Record) or not isinstance(group, Sequence) or len(group) < 2:
             told = f"Entries: merge holds {group!r:.80}; it must be groups of two entries or more."
             raise ConfigError(told, key="merge", value=group)
         found = [await self._found(staged, ref, stores) for ref in group]
@@ -345,8 +352,14 @@ def _text(value: Any) -> str:
     raise ConfigError(told, key="content", value=value)
 
 
+def _fields(value: Any, what: str) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise ConfigError(f"Entries: {what} is {value!r:.80}; it must be a text, or a dict.", key="content", value=value)
+
+
 def _edited(now: Record, new: str | Mapping[str, Any]) -> Record:
-    given = {"content": new} if isinstance(new, str) else dict(new)
+    given = {"content": new} if isinstance(new, str) else _fields(new, "an edit")
     _check_keys(given, ("content", "metadata"), "an edit")
     content = _text(given["content"]) if "content" in given else now.content
     return replace(now, content=content, metadata=_metadata(given["metadata"]) if "metadata" in given else now.metadata)
@@ -355,7 +368,7 @@ def _edited(now: Record, new: str | Mapping[str, Any]) -> Record:
 def _new(item: Any, store: str) -> Record:
     if isinstance(item, Record):
         return replace(item, content=_text(item.content), id=item.id or _time.new_id(), store=store)
-    given = {"content": item} if isinstance(item, str) else dict(item)
+    given = {"content": item} if isinstance(item, str) else _fields(item, "a new entry")
     _check_keys(given, _FIELDS, "a new entry")
     created = given.get("createdAt")
     if isinstance(created, str):

@@ -382,3 +382,23 @@ def test_a_new_entry_may_come_as_a_record(notes):
     entries = entries_of(notes)
     entries.stage(add=[Record("r", "new", metadata={"a": {"b": 1}})])
     assert "+ a.b: 1" in repr(entries.diff())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"delete": None}, "delete is None; it must be a list"),
+        ({"add": 3}, "add is 3; it must be a list"),
+        ({"merge": 3}, "merge is 3; it must be a list"),
+        ({"merge": [3]}, "merge holds 3; it must be groups"),
+        ({"edit": ["a"]}, r"edit is \['a'\]; it must be a dict"),
+        ({"edit": {"a": 3}}, "an edit is 3; it must be a text, or a dict"),
+        ({"add": [3]}, "a new entry is 3; it must be a text, or a dict"),
+    ],
+)
+async def test_what_cannot_be_staged_is_told_in_words(given, said):
+    store = TestMemoryStore.from_records([{"id": "a", "content": "tea"}], name="notes")
+    state = WorkbenchState(store, "tea", editable=True)
+    with pytest.raises(ConfigError, match=said):
+        state.entries.stage(**given)
+    assert state.entries.staged == ()
