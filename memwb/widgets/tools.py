@@ -124,6 +124,9 @@ def _field(name: str, schema: dict[str, Any], stores: Sequence[str]) -> ipywidge
         field = ipywidgets.Textarea(description=name, placeholder="one a line", rows=3, tooltip=tip, layout=label)
     else:
         field = ipywidgets.Text(description=name, placeholder=tip, tooltip=tip, layout=label)
+    if name != "stores":
+        # Else each key is sent when the kernel is done with the one before, and a button could overtake the last.
+        field.continuous_update = False
     field.style.description_width = "140px"
     return field
 
