@@ -97,6 +97,15 @@ async def test_the_example_of_a_conversation_runs():
     wb.close()
 
 
+async def test_the_example_of_several_stores_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", section("Several stores, callbacks of your own"), flags=re.DOTALL)
+    names: dict[str, object] = {}
+    await eval(compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+    assert capsys.readouterr().out == "- A grab bar costs 30 EUR.\n"
+    names["wb"].close()
+
+
 async def test_the_example_of_sessions_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     [block] = re.findall(r"```python\n(.*?)```", section("Agents' sessions"), flags=re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,11 +138,23 @@ def _frame_store(frame: Any) -> Any:
     return TestMemoryStore.from_records(records_from_frame(frame), name="frame")
 
 
+def _looks_like_a_file(text: str) -> bool:
+    return not re.search(r"\s", text) and Path(text).suffix in (".json", ".jsonl", ".db", ".sqlite", ".sqlite3")
+
+
 def _sequence(items: Sequence[Any]) -> Source:
     from ..catalog import Record
     from ..stores import TestMemoryStore
 
     if all(isinstance(item, str) for item in items):
+        if items and all(_looks_like_a_file(item) for item in items):
+            name = Path(items[0]).stem
+            raise ConfigError(
+                f"Workbench: the list holds {items[0]!r:.60}, which looks like a file; a list holds texts or stores. "
+                f"Give the stores, such as [TestMemoryStore(name={name!r:.40}, path={items[0]!r:.60}), ...].",
+                key="source",
+                value=items[0],
+            )
         texts = list(dict.fromkeys(items))  # a store holds a text once
         records = [Record(id=f"text-{at}", content=content, created_at=None) for at, content in enumerate(texts, 1)]
         return Source([TestMemoryStore.from_records(records, name="texts")])

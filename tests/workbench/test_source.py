@@ -187,3 +187,11 @@ async def test_a_refused_message_is_named_when_the_workbench_is_made_and_when_it
     with pytest.raises(ConfigError, match="message 0"):
         state.put(messages=[{"role": "user"}])
     assert state.messages == [user("What do I use?")]
+
+
+def test_a_list_of_files_is_not_taken_for_texts():
+    with pytest.raises(
+        ConfigError, match=r"'a\.json', which looks like a file.*TestMemoryStore\(name='a', path='a\.json'\)"
+    ):
+        open_source(["a.json", "b.json"])
+    assert [store.name for store in open_source(["a.json", "is where I keep it"]).stores] == ["texts"]
