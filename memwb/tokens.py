@@ -60,11 +60,14 @@ class _Bpe:
     _encoding: Any = field(repr=False, compare=False)
     exact: bool = True
 
-    def count(self, text: str) -> int:
+    def encode(self, text: str) -> list[int]:
         try:
-            return len(self._encoding.encode_ordinary(text))
+            return list(self._encoding.encode_ordinary(text))
         except UnicodeEncodeError:  # lone surrogates, which no request to a model can hold either
-            return len(self._encoding.encode_ordinary(text.encode("utf-8", "replace").decode()))
+            return list(self._encoding.encode_ordinary(text.encode("utf-8", "replace").decode()))
+
+    def count(self, text: str) -> int:
+        return len(self.encode(text))
 
 
 @lru_cache

@@ -50,7 +50,7 @@ class CacheView:
         kept = [f"{sized(self.counter, self.kept[each])}" for each in (first, other)]
         total = sized(self.counter, self.tokens[first])
         if self.placement is None:
-            return f"A prompt cache keeps {kept[0]} of {total} tokens of call {self.call - 1}'s input."
+            return f"A prompt cache keeps {kept[0]} of {total} tokens."
         said = f"A prompt cache keeps {kept[0]} of {total} tokens with {first}"
         return f"{said}, {kept[1]} with {other}." if kept[0] != kept[1] else f"{said}, the same with {other}."
 
@@ -91,7 +91,7 @@ class Caching:
         if before is not None:
             for each in PLACEMENTS:
                 earlier = serialised(bench.live.as_sent(placed(*before, each)))
-                kept[each] = counter.count(common(earlier, inputs[each]))
+                kept[each] = equal_tokens(earlier, inputs[each], counter)
         settings = bench.settings
         tokens = {each: counter.count(text) for each, text in inputs.items()}
         self.view = CacheView(bench.call, settings.placement if settings else None, tokens, kept, counter)
@@ -111,6 +111,19 @@ def serialised(messages: Sequence[Message]) -> str:
         for message in messages
         for part in (f"\n{message['role']}:", *(f"\n{_block(block)}" for block in message["content"]))
     )
+
+
+def equal_tokens(one: str, other: str, counter: TokenCounter) -> int:
+    """Return how many tokens two texts have in common at their beginning.
+
+    Exact where the counter has a method ``encode``, else the tokens of the text that they share.
+    """
+    encode = getattr(counter, "encode", None)
+    if encode is None:
+        return counter.count(common(one, other))
+    tokens, others = encode(one), encode(other)
+    pairs = enumerate(zip(tokens, others, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(tokens), len(others)))
 
 
 def common(one: str, other: str) -> str:

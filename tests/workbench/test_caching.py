@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from memwb.memory.messages import fold
 from memwb.stores import TestMemoryStore
-from memwb.workbench.caching import CacheView, common, serialised
+from memwb.tokens import bpe
+from memwb.workbench.caching import CacheView, common, equal_tokens, serialised
 from memwb.workbench.state import WorkbenchState
 
 
@@ -54,7 +55,7 @@ async def test_without_injection_all_that_was_sent_before_is_kept():
     view = await state.cache()
     before = len("\nuser:\nis it latex?\n")  # up to the next message, whose role begins with another letter
     assert view.kept == {"prepend": before - 1, "append": before - 1}
-    assert view.sentence.startswith(f"A prompt cache keeps {before - 1} of ")
+    assert view.sentence == f"A prompt cache keeps {before - 1} of {view.tokens['prepend']} tokens."
 
 
 async def test_the_first_call_has_nothing_to_keep():
@@ -113,3 +114,11 @@ def test_it_is_what_the_inputs_of_two_calls_begin_with(talk, placement):
 @pytest.mark.parametrize("block", [{"toolUse": {"input": {"b": 1, "a": 2}}}, {"text": 3}])
 def test_blocks_without_text_are_compared_as_json(block):
     assert serialised([{"role": "assistant", "content": [block]}]).startswith("\nassistant:\n{")
+
+
+@pytest.mark.parametrize(("one", "other"), [("I like museums", "I like music"), ("say hello", "say helloworld there")])
+def test_a_token_that_the_texts_part_in_is_not_kept(one, other):
+    pytest.importorskip("bpe_openai", reason="bpe-openai is of the extra `tokens`.")
+    counter = bpe("o200k_base")
+    assert equal_tokens(one, other, counter) == len(beginning(counter.encode(one), counter.encode(other)))
+    assert equal_tokens(one, one, counter) == counter.count(one)
