@@ -69,7 +69,7 @@ SETTINGS = (
             {"add": (ratio(2), NONE), "update": (ratio(2), NONE), "delete": (ratio(2), NONE)}, durable=True),
     Setting("SQLite", "sqlite", 100_000, {"limit=20": (ratio(150), NONE), "count": (ratio(4), NONE)}),
     Setting("SQLite", "sqlite", 100_000, {"limit=20": (ratio(20), NONE), "count": (ratio(4), NONE)}, sessions=100),
-    Setting("files, cold", "files", 10_000, {
+    Setting("files, new store", "files", 10_000, {
         "count": (ratio(3), NONE), "get_entry": (ratio(40), NONE), "get_entries": (ratio(1.5), NONE),
         "update": (ratio(20), NONE), "delete": (ratio(20), NONE),
     }, cold=True),
