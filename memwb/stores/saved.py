@@ -82,6 +82,10 @@ def open_saved(folder: str | os.PathLike[str]) -> list[TestMemoryStore]:
             file = place / about["file"]
         except (KeyError, TypeError) as error:
             raise DamagedFileError(place / LIST, "", f"it does not describe a store ({error})") from error
+        if (
+            file.parent != place or ".." in file.parts[-1:]
+        ):  # a folder from elsewhere must not read files of this machine
+            raise DamagedFileError(place / LIST, "", f"a store's file {about['file']!r:.80} is not in the folder")
         if tokenizer is None:
             raise DamagedFileError(place / LIST, "", f"there is no tokenizer {about['tokenizer']!r}")
         try:

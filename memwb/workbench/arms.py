@@ -40,11 +40,13 @@ class PinnedArm:
         name: The name.
         settings: The injection settings with their callbacks, None where injection was off.
         stores: What is searched, in order.
+        own: Whether these were given when it was pinned; then cases do not search their owner's stores in it.
     """
 
     name: str
     settings: Injection | None
     stores: tuple[Any, ...]
+    own: bool = False
 
     def __repr__(self) -> str:
         limit = "injection off" if self.settings is None else f"max_entries {self.settings.max_entries}"
@@ -93,7 +95,7 @@ class Arms:
             opened = open_source(stores)
             check_stores(opened)
             searched = tuple(opened.stores)
-        arm = self._pinned[name] = PinnedArm(name, self._bench.settings, searched)
+        arm = self._pinned[name] = PinnedArm(name, self._bench.settings, searched, own=stores is not None)
         self._publish()
         return arm
 
@@ -134,7 +136,7 @@ class Arms:
             arms.append(PinnedArm(NO_MEMORY, None, arms[0].stores))
         compared = []
         for name, seen, searched in asked:
-            here = arms if searched is None else [replace(arm, stores=tuple(searched)) for arm in arms]
+            here = [arm if searched is None or arm.own else replace(arm, stores=tuple(searched)) for arm in arms]
             compared.append(ComparedCall(name, tuple([await self._run(arm, seen) for arm in here])))
         return Comparison(tuple(arm.name for arm in arms), tuple(compared))
 

@@ -76,3 +76,12 @@ async def test_a_damaged_file_is_told_with_its_name(tmp_path):
     (tmp_path / "stores" / "stores.json").write_text("[{}]")
     with pytest.raises(DamagedFileError, match=r"stores\.json: it does not describe a store"):
         open_saved(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["../../outside.json", "/etc/hosts", "..", "a/b.json"])
+async def test_a_file_outside_of_the_folder_is_not_read(tmp_path, file):
+    await save_stores(tmp_path, [TestMemoryStore.from_records(RECORDS, name="home")])
+    listed = tmp_path / "stores" / "stores.json"
+    listed.write_text(listed.read_text().replace("home.json", file))
+    with pytest.raises(DamagedFileError, match="is not in the folder"):
+        open_saved(tmp_path)
