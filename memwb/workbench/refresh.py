@@ -45,6 +45,7 @@ class Refresher:
         self._working: asyncio.Task[None] | None = None  # the work inside it, while nothing has overtaken it
         self._actions: deque[Action] = deque()  # those that still wait for the loop
         self._acting: set[asyncio.Task[Any]] = set()
+        self._made: set[asyncio.Task[Any]] = set()  # whatever has not ended, on the loops of before too
         self._closed = False
         self.loop: asyncio.AbstractEventLoop | None = None
         self._capture()
@@ -96,6 +97,7 @@ class Refresher:
             loop = self._present(here)
             settled = self._settled_here() if loop is here else self._settled_there(loop)
             if await settled:
+                self._sweep()
                 return
 
     def close(self) -> None:
@@ -159,6 +161,28 @@ class Refresher:
         """Work on another loop from now on; what the old one left unfinished has ended with it."""
         self.loop, self._task, self._working = loop, None, None
         self._acting.clear()
+        self._sweep()
+
+    def _new_task(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._made.add(task)
+        task.add_done_callback(self._made.discard)
+        return task
+
+    def _sweep(self) -> None:
+        """Let go of tasks whose loop was closed before they ended.
+
+        A loop that ends takes what another thread asks of it to its very last turn, and never runs it. Such a task would
+        be told to the user as destroyed and its coroutine as never awaited, though the next loop does the work.
+        """
+        for task in tuple(self._made):
+            if task.get_loop().is_closed():
+                self._made.discard(task)
+                task._log_destroy_pending = False  # type: ignore[attr-defined]  # asyncio has no public way to say it
+                work = task.get_coro()
+                assert work is not None
+                with contextlib.suppress(Exception):  # of a store that cleans up without its loop
+                    work.close()
 
     def _on_loop(self, action: Callable[[], object]) -> None:
         """Have the loop do something, unless it ends or another one takes over before it does."""
@@ -172,9 +196,8 @@ class Refresher:
             return
         if self._task is not None and not self._task.done():
             self._task.cancel()
-        assert self.loop is not None
         self._working = None
-        self._task = self.loop.create_task(self._run(pause))
+        self._task = self._new_task(self._run(pause))
 
     async def _run(self, pause: float) -> None:
         if pause:
@@ -183,7 +206,7 @@ class Refresher:
         this = asyncio.current_task()
         assert this is not None
         # In a task of its own: a store that cancels the task which asks it ends that one, and this one hears of it.
-        working = self._working = asyncio.create_task(self._answered(answering))
+        working = self._working = self._new_task(self._answered(answering))
         try:
             await working
         except asyncio.CancelledError:
@@ -196,7 +219,7 @@ class Refresher:
         failure: Exception | None = None
         try:
             await self._work()
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # the last boundary: a failed refresh is shown, and never ends the kernel
             failure = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__} was raised")
@@ -208,8 +231,7 @@ class Refresher:
 
     def _start_actions(self) -> None:
         while self._actions:
-            assert self.loop is not None
-            task = self.loop.create_task(self._reported(self._actions.popleft()))
+            task = self._new_task(self._reported(self._actions.popleft()))
             self._acting.add(task)
             task.add_done_callback(self._acting.discard)
 

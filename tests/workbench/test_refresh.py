@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 
 import pytest
@@ -192,6 +193,26 @@ def test_a_refresh_that_its_loop_left_unfinished_is_done_by_the_next_one():
 
     asyncio.run(asked.settled())
     assert (asked.pending, work.begun, work.ended) == (False, 2, 1)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_what_a_closed_loop_had_begun_is_let_go_without_a_complaint(turns, caplog):
+    work = Work(seconds=0.2)
+    loop = asyncio.new_event_loop()
+
+    async def begin():
+        asked = refresher(work)
+        asked.request()
+        for _ in range(turns):  # how far the refresh had come
+            await asyncio.sleep(0)
+        return asked
+
+    asked = loop.run_until_complete(begin())
+    loop.close()  # as it comes to a loop of another thread between two of its last turns
+    asyncio.run(asked.settled())
+    gc.collect()  # tasks that are destroyed complain now, and the warnings of their coroutines are errors here
+
+    assert (asked.pending, work.ended, work.errors, caplog.records) == (False, 1, [], [])
 
 
 def test_actions_without_any_loop_run_when_one_comes():
