@@ -83,9 +83,12 @@ class Bench:
         self.low.locator(f'[role=tab][aria-selected=true]:has-text("{name}")').wait_for()
 
     def edit(self, name: str) -> None:
-        """Open the editor of a callback."""
+        """Open the editor of a callback, and wait until it has the keyboard."""
         self.root.locator(".memwb-open").get_by_text(f"edit {name}").click()
         self.root.get_by_role("textbox", name=f"{name} callback").wait_for()
+        self.page.wait_for_function(  # the keyboard comes a message later than the text
+            "(code) => code.contains(document.activeElement)", arg=self.code.element_handle()
+        )
 
     def type(self, source: str) -> None:
         """Put a whole text into the editor, at once."""
