@@ -7,7 +7,7 @@ from ._exchange import Exchange
 from ._items import TestMemoryAddResult
 from ._salvage import Salvage, SalvageNote
 from .json_file import TestMemoryStore
-from .protocols import BulkItem, BulkWritable, Editable, Exchangeable, Listable
+from .protocols import BulkItem, BulkWritable, Editable, Exchangeable, FilteredSearchOptions, Listable
 from .session_search import SessionSearch
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Editable",
     "Exchange",
     "Exchangeable",
+    "FilteredSearchOptions",
     "Listable",
     "Salvage",
     "SalvageNote",

@@ -10,9 +10,22 @@ from datetime import datetime
 from typing import Any, Literal, Protocol, Required, TypedDict, runtime_checkable
 
 from ..catalog import Record
+from ..memory.types import SearchOptions
 
-ScoreKind = Literal["count", "bm25", "similarity", "distance"]
+ScoreKind = Literal["count", "bm25", "similarity", "distance", "fused"]
 """What a store's scores are; a store that has an attribute ``score_kind`` tells it, and pages say what it means."""
+
+
+class FilteredSearchOptions(SearchOptions, total=False):
+    """Options of ``search`` of a store that can narrow a search down.
+
+    Attributes:
+        owner: Only entries of this owner; None: everybody's.
+        metadata: Only entries whose metadata hold these keys with exactly these values; None or ``{}``: all.
+    """
+
+    owner: str | None
+    metadata: dict[str, Any] | None
 
 
 class BulkItem(TypedDict, total=False):

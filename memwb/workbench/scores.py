@@ -20,8 +20,9 @@ BINS = 8
 KINDS = {
     "count": "words of the query that an entry holds: higher is nearer",
     "bm25": "BM25, rare words weigh more: higher is nearer",
-    "similarity": "likeness to the query: higher is nearer",
+    "similarity": "likeness to the query (cosine): higher is nearer",
     "distance": "distance from the query: lower is nearer",
+    "fused": "places in several rankings, 1 / (60 + place) added up: higher is nearer",
 }
 """What a store's attribute ``score_kind`` may say, and what that means."""
 
