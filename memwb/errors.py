@@ -18,6 +18,7 @@ __all__ = [
     "ConfigError",
     "DamagedFileError",
     "DuplicateEntryError",
+    "EmbedderError",
     "EntryNotFoundError",
     "GateError",
     "MemwbError",
@@ -170,6 +171,19 @@ class StoreBusyError(MemwbError, TimeoutError):
             f"{where}: {path} was locked by another program for {seconds:g} seconds. Nothing was changed: end what "
             "holds a transaction open there, or try again."
         )
+
+
+class EmbedderError(MemwbError, RuntimeError):
+    """A model gave no vectors. What was to be embedded is still there, and can be tried again.
+
+    Attributes:
+        where: The endpoint or the model.
+        status: The HTTP status of its last answer, None where it gave none.
+    """
+
+    def __init__(self, where: str, cause: str, *, status: int | None = None, advice: str = "") -> None:
+        self.where, self.status = where, status
+        super().__init__(f"{where} gave no vectors: {cause}.{' ' * bool(advice)}{advice}")
 
 
 class GateError(MemwbError, AssertionError):

@@ -18,6 +18,7 @@ from memwb.errors import (
     ConfigError,
     DamagedFileError,
     DuplicateEntryError,
+    EmbedderError,
     EntryNotFoundError,
     GateError,
     MemwbError,
@@ -65,6 +66,11 @@ EVERY: list[tuple[MemwbError, type[Exception], str]] = [
         DamagedFileError(Path("/tmp/m.json"), "", "no JSON"),
         ValueError,
         "/tmp/m.json: no JSON. The file was not changed.",
+    ),
+    (
+        EmbedderError("http://localhost/v1/embeddings", "it answered 401", status=401, advice="Give its api_key."),
+        RuntimeError,
+        "http://localhost/v1/embeddings gave no vectors: it answered 401. Give its api_key.",
     ),
     (
         GateError("1 case is worse than in the baseline", {"ok": False}),

@@ -11,16 +11,24 @@ from .stopwords import STOP_WORDS, STOP_WORDS_NAME
 from .tokens import Tokenizer, held, padded, query_tokens, tokenize
 
 if TYPE_CHECKING:
+    from .cached import CachedEmbedder
     from .embedder import Embedder, HashingEmbedder
+    from .endpoint import EndpointEmbedder
+    from .minilm import MiniLMEmbedder
     from .scripts import tokenize_any_script, tokenize_without_stop_words
+    from .sentences import SentenceTransformersEmbedder
 
 __all__ = [
     "FUSION_K",
     "STOP_WORDS",
     "STOP_WORDS_NAME",
+    "CachedEmbedder",
     "Embedder",
+    "EndpointEmbedder",
     "HashingEmbedder",
     "Index",
+    "MiniLMEmbedder",
+    "SentenceTransformersEmbedder",
     "Tokenizer",
     "fuse",
     "held",
@@ -35,13 +43,22 @@ __all__ = [
 ]
 
 
+_LATER = {
+    "CachedEmbedder": "cached",
+    "Embedder": "embedder",
+    "EndpointEmbedder": "endpoint",
+    "HashingEmbedder": "embedder",
+    "MiniLMEmbedder": "minilm",
+    "SentenceTransformersEmbedder": "sentences",
+    "tokenize_any_script": "scripts",
+    "tokenize_without_stop_words": "scripts",
+}
+"""Names whose module is loaded when they are needed first."""
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("tokenize_any_script", "tokenize_without_stop_words"):
-        from . import scripts  # its patterns are made when they are needed first
+    if name in _LATER:
+        from importlib import import_module
 
-        return getattr(scripts, name)
-    if name in ("Embedder", "HashingEmbedder"):
-        from . import embedder
-
-        return getattr(embedder, name)
+        return getattr(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
