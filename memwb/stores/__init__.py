@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .._lazy import loading
 from ._config import TestMemoryStoreConfig
 from ._exchange import Exchange
 from ._items import TestMemoryAddResult
@@ -10,6 +13,9 @@ from .json_file import TestMemoryStore
 from .protocols import BulkItem, BulkWritable, Editable, Exchangeable, FilteredSearchOptions, Listable
 from .session_search import SessionSearch
 
+if TYPE_CHECKING:
+    from .semantic import Hybrid, Semantic
+
 __all__ = [
     "BulkItem",
     "BulkWritable",
@@ -17,11 +23,15 @@ __all__ = [
     "Exchange",
     "Exchangeable",
     "FilteredSearchOptions",
+    "Hybrid",
     "Listable",
     "Salvage",
     "SalvageNote",
+    "Semantic",
     "SessionSearch",
     "TestMemoryAddResult",
     "TestMemoryStore",
     "TestMemoryStoreConfig",
 ]
+
+__getattr__, __dir__ = loading(__name__, {".semantic": "Hybrid Semantic"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -373,6 +373,10 @@ class TestMemoryStore(Exchanging, MemoryStore):
         contents = self._records.contents()
         places = ordered(contents, key, contents.places_holding(folded) if folded else None)
         return [as_record(record, self.name) for record in self._read(contents, places[offset : offset + limit])]
+
+    async def revision(self) -> Hashable:
+        """Return what names the present state: as long as it is the same, the store holds the same."""
+        return self._records.contents()
 
     async def get(self, id: str) -> Record | None:
         """Return the record with this id, the first one where several have it, or None.
