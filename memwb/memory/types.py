@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypedDict
 
 from .._redact import shown
 
@@ -140,8 +140,25 @@ class AddMessagesContext:
     sequence_numbers: list[int] | None = None
 
 
+class _Fields:
+    """Names the fields that a callback's context has to a callback that reads another one, iterates or subscripts."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        from ..errors import nearest
+
+        names = tuple(type(self).__annotations__)
+        raise AttributeError(f"{self._has(names)}, no {name!r}.{nearest(name, names)}", name=name, obj=self)
+
+    def __getitem__(self, key: Any) -> NoReturn:  # what iterating asks for, too
+        names = tuple(type(self).__annotations__)
+        raise TypeError(f"{self._has(names)} and is no list or dict itself; read context.{names[0]}.")
+
+    def _has(self, names: Sequence[str]) -> str:
+        return f"{type(self).__name__} has {', '.join(f'.{name}' for name in names)}"
+
+
 @dataclass
-class InjectionContext:
+class InjectionContext(_Fields):
     """What a trigger predicate sees.
 
     Attributes:
@@ -156,14 +173,14 @@ class InjectionContext:
 
 
 @dataclass
-class InjectionQueryContext:
+class InjectionQueryContext(_Fields):
     """What a query callback sees: a copy of the conversation before the model call."""
 
     messages: list[Message]
 
 
 @dataclass
-class InjectionFormatContext:
+class InjectionFormatContext(_Fields):
     """What a format callback sees: copies of the entries that survived the cut, in their order."""
 
     entries: list[MemoryEntry]

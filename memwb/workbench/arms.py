@@ -198,5 +198,5 @@ def _asked(
     elif calls == "open":
         chosen = [bench.call or 1 if messages is None else len(ends)]
     else:
-        chosen = [checked_call(call, len(ends)) for call in ([calls] if isinstance(calls, int | str) else calls)]
+        chosen = [checked_call(call, given, ends) for call in ([calls] if isinstance(calls, int | str) else calls)]
     return [(f"call {call}", given[: ends[call - 1]], None) for call in chosen]

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .._options import Redact
+from .._text import shortened
 from ..errors import ConfigError
 from ..evaluation import Case, CaseFolder, save_folder
 from ..memory.messages import copied
 from ..memory.suggestions import retokenized
+from ..memory.wanted import LISTED
 
 if TYPE_CHECKING:
     from .state import WorkbenchState
@@ -65,11 +67,50 @@ async def save_cases(
         folder: Where; see :func:`memwb.evaluation.save_folder`, also for what it raises.
         cases: Labelled cases, as :func:`case_of` gives them.
         redact: Whether texts are masked.
+
+    Raises:
+        ConfigError: A case expects an entry that none of these stores holds; nothing was written. Stores that cannot
+            list their entries are taken to hold it.
     """
     await state.settled()
+    cases = list(cases)
+    await _check_held(state, cases)
     by_name = {store.name: retokenized(store, state.tokenizer) for store in state.source.stores}
     stores = [by_name[name] for name in state.store_names]
     return await save_folder(folder, stores, cases, {"workbench": state.injection}, redact=redact)
+
+
+async def _check_held(state: WorkbenchState, cases: Iterable[Any]) -> None:
+    """Refuse cases that expect what no store that is saved with them holds: they could only fail."""
+    listed = {name: store for name, store in _listed(state).items() if name in state.store_names}
+    if not all(hasattr(store, "page") and hasattr(store, "get") for store in listed.values()):
+        return
+    lost: dict[str, list[str]] = {}
+    for case in cases:
+        for expected in getattr(case, "expected", ()):
+            if not any([await _holds(store, expected) for store in listed.values()]):
+                lost.setdefault(expected, []).append(case.id)
+    if lost:
+        told = "; ".join(f"{shortened(id, 60)!r} (case {', '.join(map(repr, of[:3]))})" for id, of in lost.items())
+        names = ", ".join(map(repr, listed))
+        raise ConfigError(
+            f"save_cases: no store here ({names}) holds {told}. Name expected entries by their id or whole text in a "
+            "store that is searched; nothing was written.",
+            key="expected",
+            value=tuple(lost),
+        )
+
+
+def _listed(state: WorkbenchState) -> dict[str, Any]:
+    return {store.name: state.source.listings.get(store.name, store) for store in state.source.stores}
+
+
+async def _holds(store: Any, expected: str) -> bool:
+    """Whether a store holds an entry with this id or text."""
+    if await store.get(expected) is not None:
+        return True
+    found = await store.page(0, LISTED, where=expected.strip())
+    return any(record.content.strip() == expected.strip() for record in found)
 
 
 def _named(entry: Any) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._json import NotJsonError, dumps, loads
-from .._text import counted, shortened
+from .._text import counted, quoted, shortened
 from ..errors import ConfigError, nearest
 from ..memory import MemoryManager
 from ..memory.messages import copied
@@ -16,13 +17,18 @@ from ..memory.settings import INJECTION_KEYS, Injection, at_least_one, check_inj
 from ..memory.suggestions import TOKENIZERS, tokenizer_named
 from ..tokens import checked_counter
 from .source import Source, read_messages
+from .timeline import said_at
 
 if TYPE_CHECKING:
+    from ..memory import Message
     from ..ranking import Tokenizer
 
 SETTINGS = tuple(
     "max_entries trigger query format placement stores tokenizer token_counter call messages injection state".split()
 )
+
+_CALLS_TOLD = 5
+"""So many calls of a conversation are named where another one was asked for."""
 
 
 def checked_setting(source: Source, key: str, value: Any) -> Any:
@@ -64,16 +70,34 @@ def resolved(source: Source, given: Any) -> Injection | None:
     return settings
 
 
-def checked_call(value: Any, calls: int) -> int:
-    """Return a model call's number, from 1; None means the last one."""
+def checked_call(value: Any, messages: Sequence[Message], ends: Sequence[int]) -> int:
+    """Return a model call's number, from 1; None means the last one.
+
+    Args:
+        value: What was given.
+        messages: The conversation.
+        ends: How many of its messages each model call sees.
+    """
     if value is None:
-        return calls
-    call = at_least_one(value, "Workbench: call", "call")
-    if call > calls:
+        return len(ends)
+    if type(value) is int and abs(value) <= sys.maxsize and not 1 <= value <= len(ends):
         raise ConfigError(
-            f"Workbench: call is {call}; this conversation has {counted(calls, 'model call')}.", key="call", value=value
+            f"Workbench: call is {value}; this conversation has {counted(len(ends), 'model call')}"
+            f"{_calls_told(messages, ends)}.",
+            key="call",
+            value=value,
+            allowed=tuple(map(str, range(1, len(ends) + 1))),
         )
-    return call
+    return at_least_one(value, "Workbench: call", "call")
+
+
+def _calls_told(messages: Sequence[Message], ends: Sequence[int]) -> str:
+    """Name what the calls answer, of many the last ones."""
+    if not ends:
+        return ": there is no message of the user yet"
+    told = [f"call {number} answers {quoted(said_at(messages[:end]), 40)}" for number, end in enumerate(ends, 1)]
+    left_out = "…, " if len(told) > _CALLS_TOLD else ""
+    return f": {left_out}{', '.join(told[-_CALLS_TOLD:])}"
 
 
 def checked_state(source: Source, value: Any) -> Any:

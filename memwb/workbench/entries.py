@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from .._text import counted, quoted
 from ..errors import ConfigError, nearest
 from ..memory.search import is_the_stores_own
+from .changes import Changes
 from .entry_diff import EntriesDiff
 from .health import Health, examine, rescue
 from .now import now
 from .picking import FILTERS, Filters, PickedRows, checked_filter
 from .rows import METADATA, Rows, StoreRows
-from .staging import Change, Ref, Staging
+from .staging import Ref, Staging
 from .told import told
 
 if TYPE_CHECKING:
@@ -280,7 +281,7 @@ class EntriesState:
         self._on_change()
 
     @property
-    def staged(self) -> tuple[Change, ...]:
+    def staged(self) -> Changes:
         """The changes that are not written yet."""
         return self._edits.staged
 
@@ -333,7 +334,7 @@ class EntriesState:
         """Return what the staged changes do, as a text and, in a notebook, as a table."""
         return self._edits.diff()
 
-    async def write(self) -> tuple[Change, ...]:
+    async def write(self) -> Changes:
         """Write all staged changes, or none of them, and return them; :meth:`undo` takes them back.
 
         Each store is written once. All are checked before the first is written, and if a later one fails the earlier

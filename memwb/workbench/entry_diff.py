@@ -15,7 +15,7 @@ from .rows import METADATA, flattened
 
 if TYPE_CHECKING:
     from ..catalog import Record
-    from .staging import Change
+    from .changes import Change
 
 SHOWN = 100
 """Changes that a diff shows; how many more there are is said."""

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 MEANINGS = {
     "max_entries": "How many entries reach the prompt, from all stores together. Each store is asked for so many; what "
-    "they find is joined in the stores' order and cut, so that an early store can take every place.",
+    "they find is joined in the stores' order and cut, so that an early store can take every place. A store's own "
+    "max_search_results has no say in it: that is for searches which name no number.",
     "trigger": "When memory is looked up: userTurn only where the user has just spoken, everyTurn before every model "
     "call, also after a tool's result; or a predicate of your own (edit trigger).",
     "query": "What is searched. By default the text of the user's latest message, as it is, question words included.",
@@ -41,6 +42,18 @@ def placement_note(state: WorkbenchState) -> str:
         f"The installed strands-agents {release[0]}.{release[1]} {strands.placement()}s the block: an agent here gets "
         f"it there, whatever is set. The preview {settings.placement}s it."
     )
+
+
+def limit_note(state: WorkbenchState) -> str:
+    """Name the stores whose own ``max_search_results`` an injection overrules; "" where none has another one."""
+    if state.settings is None:
+        return ""
+    limit = state.settings.max_entries
+    own = {store.name: getattr(store, "max_search_results", None) for store in state.source.stores}
+    told = [
+        f"{name!r} was built with max_search_results={most}" for name, most in own.items() if most not in (None, limit)
+    ]
+    return f"{'; '.join(told)}: without effect here, an injection asks for max_entries ({limit:,})." if told else ""
 
 
 def timings(trace: InjectionTrace) -> list[tuple[str, float]]:

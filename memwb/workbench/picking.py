@@ -16,7 +16,7 @@ from .rows import METADATA, StoreRows, ordered, path_of, value_at
 
 if TYPE_CHECKING:
     from ..catalog import Record
-    from .staging import Change
+    from .changes import Change
 
 _ABSENT = object()
 _AT_ONCE = 2_000  # texts that are compared without a thread

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from .._text import counted
 from ..catalog import Record
 from ..errors import ConfigError, EntryNotFoundError, nearest
 from ..memory.messages import copied
+from .changes import Change, Changes
 from .entry_diff import EntriesDiff
 
 Ref = str | tuple[str, str] | Record
@@ -21,36 +22,6 @@ A record is the entry as it was seen: where the store holds another one by now, 
 
 _LATE = datetime.max.replace(tzinfo=UTC)
 _FIELDS = ("content", "metadata", "id", "createdAt", "owner", "role")
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change of one entry that is staged.
-
-    Attributes:
-        store: The name of the store.
-        id: The entry's id there.
-        before: The entry as it was seen; None for a new one.
-        after: The entry as it is to be; None for one that is deleted.
-        into: The entry into which this one is merged: its store and its id; None for none.
-    """
-
-    store: str
-    id: str
-    before: Record | None
-    after: Record | None
-    into: tuple[str, str] | None = None
-
-    @property
-    def kind(self) -> str:
-        """``added``, ``changed``, ``deleted``, ``merged``, or ``kept`` for what others are merged into as it is."""
-        if self.before is None:
-            return "added"
-        if self.before == self.after:
-            return "kept"
-        if self.after is not None:
-            return "changed"
-        return "deleted" if self.into is None else "merged"
 
 
 _Staged = dict[tuple[str, str], Change]
@@ -82,9 +53,9 @@ class Staging:
         self._done: list[_Done] = []
 
     @property
-    def staged(self) -> tuple[Change, ...]:
+    def staged(self) -> Changes:
         """The changes, in the order in which they were staged."""
-        return tuple(self._staged.values())
+        return Changes(self._staged.values())
 
     @property
     def kinds(self) -> dict[tuple[str, str], str]:
@@ -134,7 +105,7 @@ class Staging:
         delete: Iterable[Ref] = (),
         merge: Iterable[Sequence[Ref]] | Mapping[Any, str] = (),
         store: str | None = None,
-    ) -> tuple[Change, ...]:
+    ) -> Changes:
         """Stage changes: all of these or none; see ``EntriesState.stage``."""
         self._require_editable()
         stores = self._among(shown if store is None else [store])
@@ -164,7 +135,7 @@ class Staging:
         self.revision += 1
         return self.staged
 
-    async def write(self) -> tuple[Change, ...]:
+    async def write(self) -> Changes:
         """Write all that is staged, or nothing; see ``EntriesState.write``."""
         self._require_editable()
         if not self._staged:
@@ -180,7 +151,7 @@ class Staging:
         finally:
             self.revision += 1
         self._written()
-        return tuple(staged.values())
+        return Changes(staged.values())
 
     async def undo(self) -> None:
         """Take the last write back, all of it or nothing; see ``EntriesState.undo``."""

@@ -192,7 +192,7 @@ class WorkbenchState(SettingsState):
         checked = {key: checked_setting(self.source, key, value) for key, value in changes.items()}
         ends = model_calls(checked["messages"]) if "messages" in checked else self.calls if self.call else []
         if call is not Unset:
-            call = checked_call(call, len(ends))
+            call = checked_call(call, checked.get("messages", self.messages), ends)
         if "injection" in checked:
             self._take_injection(checked.pop("injection"))
         if "messages" in checked:

@@ -17,9 +17,9 @@ class Verdict:
     """What the screen says on top.
 
     Attributes:
-        kind: ``arrived``; ``doubtful`` (all that arrived matched on stop words alone); ``missing`` (the entry that
-            is looked for did not arrive), ``nothing`` (nothing was injected,
-            for a reason) or ``failed`` (nothing was injected, by a fault).
+        kind: ``arrived``; ``doubtful`` (more than half of what arrived matched on stop words alone);
+            ``missing`` (the entry that is looked for did not arrive); ``nothing`` (nothing was injected, for a
+            reason) or ``failed`` (nothing was injected, by a fault).
         sentence: The same in words.
     """
 
@@ -53,4 +53,4 @@ def _arrived(preview: Preview) -> Verdict:
         sentence += f"; {preview.down} failed"
     if preview.starved is not None:
         sentence += f"; {next(note.text for note in trace.notes if note.kind == 'starved')}"
-    return Verdict("doubtful" if noise == len(kept) else "arrived", f"{sentence}.")
+    return Verdict("doubtful" if 2 * noise > len(kept) else "arrived", f"{sentence}.")

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pytest
 
 import memwb.memory as memory
-from memwb.memory import MemoryEntry, MemoryStore
+from memwb.memory import InjectionContext, InjectionFormatContext, InjectionQueryContext, MemoryEntry, MemoryStore
 from memwb.memory.types import has_method, identified
 from tests.memory.stores import AddStore, BareStore
 
@@ -166,3 +166,20 @@ def test_contexts_are_dataclasses_with_the_documented_fields() -> None:
 def test_a_store_is_usable_without_inheriting_anything() -> None:
     manager = memory.MemoryManager([BareStore("bare", "tea")])
     assert asyncio.run(manager.search("anything")) == [MemoryEntry("tea", "bare")]
+
+
+@pytest.mark.parametrize(
+    ("context", "read", "told"),
+    [
+        (InjectionQueryContext([]), lambda c: c.message, ".messages, no 'message'. Did you mean 'messages'?"),
+        (InjectionFormatContext([]), lambda c: c.messages, ".entries, no 'messages'."),
+        (InjectionContext([]), lambda c: c.tools, ".messages, .state, .agent, no 'tools'."),
+        (InjectionQueryContext([]), list, ".messages and is no list or dict itself; read context.messages."),
+        (InjectionFormatContext([]), lambda c: c[0], ".entries and is no list or dict itself; read context.entries."),
+    ],
+)
+def test_a_context_names_its_fields_to_a_callback_that_reads_another_one(context: Any, read: Any, told: str) -> None:
+    with pytest.raises((AttributeError, TypeError)) as error:
+        read(context)
+    assert str(error.value) == f"{type(context).__name__} has {told}"
+    assert copy.deepcopy(context) == pickle.loads(pickle.dumps(context)) == context

@@ -9,7 +9,8 @@ from memwb.errors import ConfigError
 from memwb.evaluation import Case, evaluate, load_cases, save_cases
 from memwb.stores import TestMemoryStore
 from memwb.workbench import WorkbenchState
-from tests.workbench.fakes import assistant, user
+from memwb.workbench.cases import _check_held
+from tests.workbench.fakes import SearchStore, assistant, user
 
 TALK = [user("Which mats can I buy?"), assistant("Of what?"), user("Is latex fine?")]
 
@@ -73,3 +74,26 @@ async def test_cases_stores_and_settings_go_to_a_folder_that_is_guarded(tmp_path
     assert folder.blocks["workbench", "latex"].text == wb.trace.text
     assert (await folder.check()).ok
     wb.close()
+
+
+async def test_cases_that_expect_what_no_saved_store_holds_are_refused_and_nothing_is_written(tmp_path):
+    other = TestMemoryStore.from_records([{"content": "I like tea.", "id": "tea"}], name="other")
+    wb = memwb.Workbench([store(), other], TALK)
+    await wb.set(stores=["notes"])
+    cases = [
+        wb.case("good", ["cane", " I use a cane. "]),
+        wb.case("lost", ["tea", "cane"]),
+        wb.case("typo", ["alergy"]),
+    ]
+    with pytest.raises(ConfigError) as told:
+        await wb.save_cases(tmp_path / "cases", cases)
+    assert str(told.value).startswith(
+        "save_cases: no store here ('notes') holds 'tea' (case 'lost'); 'alergy' (case 'typo'). "
+    )
+    assert (told.value.value, list(tmp_path.iterdir())) == (("tea", "alergy"), [])
+    wb.close()
+
+
+async def test_a_store_that_cannot_list_is_taken_to_hold_what_is_expected(tmp_path):
+    state = WorkbenchState(SearchStore("I use a cane."), TALK)
+    await _check_held(state, [Case("one", TALK, ("anything",))])

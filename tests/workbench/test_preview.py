@@ -9,7 +9,9 @@ import pytest
 
 from memwb import callbacks, datasets
 from memwb.memory import MemoryManager
+from memwb.stores import TestMemoryStore
 from memwb.workbench import WorkbenchState
+from memwb.workbench.meanings import limit_note
 from tests.workbench.fakes import ABOUT_ME, ListStore, SearchStore, assistant, user
 
 CANE = "I have moderate mobility issues and use a cane."
@@ -246,7 +248,9 @@ async def test_b68_an_action_of_the_page_that_is_refused_is_shown_and_forgotten_
 
     state.spawn(action)
     await state.settled()
-    assert state.refused == "Workbench: call is 9; this conversation has 1 model call."
+    assert (
+        state.refused == "Workbench: call is 9; this conversation has 1 model call: call 1 answers 'Do I use a cane?'."
+    )
     assert (state.failure, state.trace.injected) == ("", True)
 
     await state.set(max_entries=1)
@@ -318,3 +322,22 @@ async def test_the_verdict_is_there_before_the_changes_are_tried_and_these_share
     assert seen[-1] == (False, found.sentence)
     assert (True, found.sentence) in seen  # shown while the changes were still tried
     assert found.sentence.startswith("'I like jazz.' did not arrive")
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"), [(["it is so", "this is", "a cane"], "doubtful"), (["a cane", "it is"], "arrived")]
+)
+async def test_where_most_of_what_arrived_matched_on_stop_words_alone_the_verdict_doubts_it(texts, kind):
+    state = await bench(ListStore(*texts), messages="Is this a cane?")
+    verdict = state.preview.verdict
+    assert (verdict.kind, "matched on stop words alone" in verdict.sentence) == (kind, True)
+
+
+async def test_a_stores_own_limit_that_an_injection_overrules_is_told():
+    home = TestMemoryStore.from_records(["tea"], name="home", max_search_results=2)
+    state = await bench(home, TestMemoryStore.from_records(["tea"], name="work"))
+    assert limit_note(state) == (
+        "'home' was built with max_search_results=2: without effect here, an injection asks for max_entries (5)."
+    )
+    await state.set(max_entries=2)
+    assert limit_note(state) == ""

@@ -99,7 +99,14 @@ async def test_it_is_written_at_once_and_undone_to_the_byte(notes):
     entries.stage(add=["I own a boat."], edit={"n1": {"content": "I like green tea.", "metadata": {"n": [1]}}})
     entries.stage(delete=["n2"])
 
-    assert [change.kind for change in await entries.write()] == ["added", "changed", "deleted"]
+    written = await entries.write()
+    assert [change.kind for change in written] == ["added", "changed", "deleted"]
+    assert repr(written) == (
+        "3 changes: 1 added, 1 changed, 1 deleted\n"
+        "- added in 'notes': 'I own a boat.'\n"
+        "- changed in 'notes': 'I like tea.' → 'I like green tea.'\n"
+        "- deleted in 'notes': 'I like milk.'"
+    )
     assert (await contents(notes), entries.staged, entries.undoable) == (
         ["I like green tea.", "I like rice.", "I own a boat."], (), 1,
     )  # fmt: skip
@@ -402,3 +409,12 @@ async def test_what_cannot_be_staged_is_told_in_words(given, said):
     with pytest.raises(ConfigError, match=said):
         state.entries.stage(**given)
     assert state.entries.staged == ()
+
+
+def test_of_many_changes_a_repr_tells_the_first_and_how_many_more(notes):
+    entries = entries_of(notes)
+    entries.stage(add=[f"Fact {at}" for at in range(7)])
+    lines = repr(entries.staged).splitlines()
+    assert (lines[0], len(lines), lines[-1]) == ("7 changes: 7 added", 7, "- … 2 more")
+    entries.unstage()
+    assert repr(entries.staged) == "0 changes"

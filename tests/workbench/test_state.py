@@ -69,6 +69,20 @@ async def test_a_call_that_does_not_exist_is_refused_and_nothing_changes(call):
     assert (state.call, state.settings.max_entries) == (4, 5)
 
 
+async def test_a_call_out_of_range_is_told_with_the_calls_that_there_are():
+    state = bench(messages=["Do I like jazz?", "Yes.", "And a cane?"])
+    with pytest.raises(ConfigError) as told:
+        await state.set(call=5)
+    assert str(told.value) == (
+        "Workbench: call is 5; this conversation has 2 model calls: call 1 answers 'Do I like jazz?', call 2 answers "
+        "'And a cane?'."
+    )
+    assert told.value.allowed == ("1", "2")
+    many = bench(messages=[text for at in range(1, 9) for text in (f"Question {at}", "Yes.")][:-1])
+    with pytest.raises(ConfigError, match=r"has 8 model calls: …, call 4 answers .*, call 8 answers 'Question 8'\.$"):
+        many.put(call=0)
+
+
 @pytest.mark.parametrize("messages", [[], [assistant("Hello, how can I help?")]], ids=["none", "the assistant's"])
 async def test_without_a_user_message_there_is_no_model_call_and_the_user_can_say_something(messages):
     state = bench(messages=messages)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
 from ..._text import counted, shortened
-from ...workbench.meanings import MEANINGS, placement_note, timings
+from ...workbench.meanings import MEANINGS, limit_note, placement_note, timings
 from .parts import frame, head
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def _values(state: WorkbenchState) -> dict[str, str]:
 
 
 def _setting(state: WorkbenchState, name: str, value: str, meaning: str) -> Node:
-    note = placement_note(state) if name == "placement" else ""
+    notes = {"placement": placement_note, "max_entries": limit_note}
+    note = notes[name](state) if name in notes else ""
     return el(
         "div",
         "memwb-setting",
