@@ -47,6 +47,7 @@ class MemoryStoreContract:
         assert store.description is None or isinstance(store.description, str)
         assert store.max_search_results is None or store.max_search_results >= 1
         assert isinstance(store.writable, bool)
+        assert hasattr(store, "extraction")
         assert has_method(store, "search")
 
     async def test_an_empty_store_finds_nothing(self, store: Any) -> None:
