@@ -57,7 +57,12 @@ _CONTRACTIONS = re.compile(
 
 def tokenize_any_script(text: str) -> set[str]:
     """Return the distinct words of a text in any script; see the module for how it is cut and folded."""
-    return _tokens(_folded(text))
+    return set(_words(_folded(text)))
+
+
+def words_of_any_script(text: str) -> list[str]:
+    """Return what :func:`tokenize_any_script` gives, each as often as the text holds it."""
+    return _words(_folded(text))
 
 
 def tokenize_without_stop_words(text: str) -> set[str]:
@@ -65,8 +70,14 @@ def tokenize_without_stop_words(text: str) -> set[str]:
 
     The words are those of :data:`STOP_WORDS`.
     """
+    return set(words_without_stop_words(text))
+
+
+def words_without_stop_words(text: str) -> list[str]:
+    """Return what :func:`tokenize_without_stop_words` gives, each as often as the text holds it."""
     folded = _folded(text)
-    return _tokens(_CONTRACTIONS.sub(" ", folded.replace("\u2019", "'"))) - STOP_WORDS
+    words = _words(_CONTRACTIONS.sub(" ", folded.replace("\u2019", "'")))
+    return [word for word in words if word not in STOP_WORDS]
 
 
 def _folded(text: str) -> str:
@@ -76,21 +87,21 @@ def _folded(text: str) -> str:
     return _IGNORED.sub("", folded).replace("i\u0307", "i").replace("\u0131", "i")
 
 
-def _tokens(text: str) -> set[str]:
+def _words(text: str) -> list[str]:
     if text.isascii():
-        tokens = set(_PLAIN_WORDS.findall(text))
+        words = _PLAIN_WORDS.findall(text)
     else:
         patterns = _patterns()
-        tokens = set()
+        words = []
         for part in patterns.parts.findall(text):
             if patterns.unspaced.match(part):
                 characters = patterns.characters.findall(part)
-                tokens.update(map("".join, pairwise(characters)) if len(characters) > 1 else characters)
+                words.extend(map("".join, pairwise(characters)) if len(characters) > 1 else characters)
             else:
-                tokens.add(part)
+                words.append(part)
     if "+" in text or "#" in text:
-        tokens.update(_SIGNED.findall(text))
-    return tokens
+        words.extend(_SIGNED.findall(text))
+    return words
 
 
 class _Patterns(NamedTuple):

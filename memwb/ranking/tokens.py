@@ -22,6 +22,11 @@ def tokenize(text: str) -> set[str]:
     return set(_WORDS.findall(text.lower()))
 
 
+def words(text: str) -> list[str]:
+    """Return what :func:`tokenize` gives, each as often as the text holds it, in its order."""
+    return _WORDS.findall(text.lower())
+
+
 @lru_cache(maxsize=8)
 def query_tokens(text: str) -> tuple[str, ...]:
     """Return what :func:`tokenize` gives, in the order in which the text holds it.
