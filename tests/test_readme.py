@@ -182,8 +182,12 @@ async def test_the_example_of_why_runs(capsys):
     await eval(compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
 
     shown = capsys.readouterr().out
-    assert "shares no word with the query: 'walnut' is not 'walnuts'.\n  try: say 'walnuts' → rank 1" in shown
-    assert names["wb"].trace.entries[0].content == "I love walnuts"
+    assert (
+        "shares no word with the query: 'walnut' is not 'walnuts'.\n  try: add 'walnut' to the entry's text → rank 1"
+        in shown
+    )
+    await names["wb"]
+    assert names["wb"].trace.entries[0].content == "I love walnuts (walnut)"
     names["wb"].close()
 
 

@@ -16,7 +16,7 @@ from .injection import run_injection
 from .reasons import of_hit, of_no_hit, of_nothing_searched
 from .settings import Injection
 from .shown import Watched
-from .suggestions import Asked, Change, suggested
+from .suggestions import Asked, Change, Edits, suggested
 from .trace import Hit, InjectionTrace
 from .types import Message
 from .unwritten import Unwritten, why_unwritten
@@ -24,6 +24,7 @@ from .wanted import Target, Wanted, others_of
 
 __all__ = [
     "Change",
+    "Edits",
     "Explanation",
     "Ranking",
     "Suggestion",
@@ -121,6 +122,7 @@ async def with_suggestions(
     apart: Sequence[Any] = (),
     listed: Sequence[Any] | None = None,
     more: Sequence[Change] = (),
+    edits: Edits | None = None,
     **given: Any,
 ) -> Explanation:
     """Return the explanation with the changes of settings that bring its entry in, and with what stands around it.
@@ -136,6 +138,7 @@ async def with_suggestions(
         apart: As for :func:`decided`: stores that could be searched as well.
         listed: The stores in which others that hold the same text are looked for; by default the manager's.
         more: Further changes to try.
+        edits: Gives changes of the entry's text, to be tried where no settings help.
         **given: ``state``, ``agent`` and ``call``.
     """
     wanted = explanation._wanted or Wanted(explanation.target, explanation.id, explanation.store)
@@ -147,7 +150,7 @@ async def with_suggestions(
     return replace(
         found,
         before=await _before(found, asked.stores, trace),
-        suggestions=await suggested(found, wanted, asked, trace, more),
+        suggestions=await suggested(found, wanted, asked, trace, more, edits),
     )
 
 

@@ -25,8 +25,9 @@ class Suggestion:
         text: The change in words, with the place the entry then takes.
         settings: The change itself. Beside the keys of an injection it may hold ``injection`` (switched on),
             ``stores`` (names, in the order in which they are searched), ``messages`` (the conversation, with words that
-            the user might have said) and ``tokenizer`` (a name of ``memwb.memory.suggestions.TOKENIZERS``, for the
-            stores that take one): all of them are settings of a workbench.
+            the user would have to say) and ``tokenizer`` (a name of ``memwb.memory.suggestions.TOKENIZERS``, for the
+            stores that take one): all of them are settings of a workbench. ``edit`` (store, id and content) is a change
+            of the entry itself, which a workbench stages.
         rank: The entry's place in the block after the change, from 1.
         also: How many entries that were not injected before come in with it.
         brings: The beginning of the text of each of them, in the block's order.

@@ -73,6 +73,7 @@ def whole_history(context: InjectionQueryContext) -> str | None:
 
 
 SUGGESTED = {
+    "query: the user's latest message": latest_user_message,
     "query: the last two messages": last_two_messages,
     "query: the assistant's question with the answer": question_with_answer,
     "query: the latest message without stop words": latest_without_stop_words,

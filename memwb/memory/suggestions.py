@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,9 @@ from .wanted import Wanted
 
 if TYPE_CHECKING:
     from ..ranking import Tokenizer
+
+Edits = Callable[[], Awaitable[Sequence["Change"]]]
+"""Gives changes of an entry's text that are worth trying."""
 
 MAX_ENTRIES_TRIED = 20
 """No suggestion raises max_entries above this: a block of everything is no finding."""
@@ -41,10 +44,14 @@ class Change:
     Attributes:
         words: The change in words.
         settings: As for :class:`Suggestion`.
+        stores: The stores as they are after the change, where it changes an entry.
+        wanted: The entry after the change, where it is changed.
     """
 
     words: str
     settings: dict[str, Any]
+    stores: tuple[Any, ...] | None = None
+    wanted: Wanted | None = None
 
 
 @dataclass(frozen=True)
@@ -114,11 +121,18 @@ def retokenized(store: Any, tokenizer: Tokenizer | None) -> Any:
 
 
 async def suggested(
-    found: Explanation, wanted: Wanted, asked: Asked, before: InjectionTrace, more: Sequence[Change] = ()
+    found: Explanation,
+    wanted: Wanted,
+    asked: Asked,
+    before: InjectionTrace,
+    more: Sequence[Change] = (),
+    edits: Edits | None = None,
 ) -> tuple[Suggestion, ...]:
-    """Try what may bring the entry in; the smallest change comes first, and settings before other words of the user.
+    """Try what may bring the entry in; the smallest change comes first.
 
-    The smallest is the one that brings the fewest other entries along, then the one with the better place.
+    First come settings: one of them, else several at once. Only where none of these helps the entry's text is changed.
+    What the user would have to say is no fix, and comes last. Among each of these, the smallest is the change that
+    brings the fewest other entries along, then the one with the better place.
 
     Args:
         found: Why it did not arrive.
@@ -126,18 +140,26 @@ async def suggested(
         asked: What the changes are tried on.
         before: The injection as it is.
         more: Further changes to try.
+        edits: Gives changes of the entry's text to try.
     """
-    tried = [one async for one in _tried(wanted, asked, (*_plain(found, wanted, asked, before), *more), before)]
+
+    async def tried(changes: Iterable[Change]) -> list[Suggestion]:
+        return sorted([one async for one in _tried(wanted, asked, changes, before)], key=_size)
+
+    fixes = await tried((*_plain(found, wanted, asked, before), *more))
+    if not fixes:
+        fixes = await tried([change async for change in _several(found, wanted, asked, before)])
+    if not fixes and edits is not None:
+        fixes = (await tried(await edits()))[:1]
     words = await _telling(wanted, asked, before)
-    said = [one async for one in _tried(wanted, asked, _says(found, words, asked, before), before)]
-    tried += sorted(said, key=_size)[:1]
-    if not tried:
-        tried = [one async for one in _tried(wanted, asked, _last(found, words, asked, before), before)]
-    return tuple(sorted(tried, key=_size))
+    said = (await tried(_says(found, words, asked, before)))[:1]
+    if not fixes and not said:
+        said = await tried(_last(found, words, asked, before))
+    return (*fixes, *said)
 
 
-def _size(suggestion: Suggestion) -> tuple[bool, int, int]:
-    return "messages" in suggestion.settings, suggestion.also, suggestion.rank
+def _size(suggestion: Suggestion) -> tuple[int, int]:
+    return suggestion.also, suggestion.rank
 
 
 async def _tried(
@@ -148,15 +170,22 @@ async def _tried(
     present = {(hit.store, hit.content) for hit in before.hits if hit.kept} if before.injected else set()
     for change in changes:
         await asyncio.sleep(0)
-        trace, watched = await asked.changed(change.settings).trace(wanted)
-        kept = [hit for hit in trace.hits if hit.kept]
-        place = next((at for at, hit in enumerate(kept, 1) if wanted.is_hit(hit)), None)
+        changed = asked.changed(change.settings)
+        meant = change.wanted or wanted
+        trace, watched = await replace(changed, stores=change.stores or changed.stores).trace(meant)
+        place = _place(meant, trace)
         if place is None or not trace.injected or (watched is not None and watched.shown is False):
             continue
-        new = dict.fromkeys((hit.store, hit.content) for hit in kept if not wanted.is_hit(hit))
+        new = dict.fromkeys((hit.store, hit.content) for hit in trace.hits if hit.kept and not meant.is_hit(hit))
         brings = tuple(shortened(content, 30) for store, content in new if (store, content) not in present)
         text = f"{change.words} → rank {place}{_beside(brings)}"
         yield Suggestion(text, change.settings, place, len(brings), brings)
+
+
+def _place(wanted: Wanted, trace: InjectionTrace) -> int | None:
+    """Return the entry's place among those that were kept, from 1."""
+    kept = (hit for hit in trace.hits if hit.kept)
+    return next((at for at, hit in enumerate(kept, 1) if wanted.is_hit(hit)), None)
 
 
 def _beside(brings: Sequence[str]) -> str:
@@ -267,18 +296,26 @@ def _saying(words: str, asked: Asked) -> Iterator[Change]:
     if block is not None:
         block["text"] = f"{block['text']} {words}".strip()
         messages = [*asked.messages[:at], message, *asked.messages[at + 1 :]]
-        yield Change(f"say {quoted(words, 40)}", {"messages": messages})
+        yield Change(f"the user would have to say {quoted(words, 40)}", {"messages": messages})
 
 
 def _last(found: Explanation, words: Sequence[str], asked: Asked, before: InjectionTrace) -> Iterator[Change]:
-    """What is tried where no single change helps: several at once."""
-    if asked.settings is None:
-        return
-    if found.stage == "trigger":
-        for name, query in SUGGESTED.items():
-            yield Change(f"trigger everyTurn, {name}", {"trigger": "everyTurn", "query": query})
-        return
-    if found.stage not in ("search", "query") or before.error is not None:
-        return
-    if words:
+    """Several words at once, where no other change helps."""
+    if words and found.stage in ("search", "query") and before.error is None:
         yield from _saying(" ".join(words[:WORDS_TRIED]), asked)
+
+
+async def _several(found: Explanation, wanted: Wanted, asked: Asked, before: InjectionTrace) -> AsyncIterator[Change]:
+    """Two or three settings at once, where no single one helps: when, what and how much is searched."""
+    if asked.settings is None or found.stage not in ("trigger", "query", "search") or before.error is not None:
+        return
+    begins = "trigger everyTurn, " if found.stage == "trigger" else ""
+    always = {"trigger": "everyTurn"} if begins else {}
+    for name, query in SUGGESTED.items():
+        change = {**always, "query": query}
+        if begins:
+            yield Change(f"{begins}{name}", change)
+        trace, _ = await asked.changed({**change, "max_entries": MAX_ENTRIES_TRIED}).trace(wanted)
+        place = _place(wanted, trace)
+        if place is not None and place > asked.settings.max_entries:
+            yield Change(f"{begins}{name}, max_entries {place}", {**change, "max_entries": place})

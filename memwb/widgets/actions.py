@@ -50,6 +50,9 @@ class PageActions:
             if suggestion.text == message["text"]:  # the one that the button named: a newer answer may list others
                 self._why_open = False
                 take(self.state, suggestion)
+                if "edit" in suggestion.settings:  # shown where it is written from
+                    self._tab = "entries"
+                    self._draw()
                 return
 
     def _do_other(self, message: dict[str, Any]) -> None:

@@ -177,7 +177,8 @@ class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
         """Make the change that :meth:`why` or the verdict suggests, and return the fresh trace.
 
         Whatever it changes, ``(await wb.why(...)).suggestions[0]`` can be given as it is; the Try button does the same.
-        Words that the user might have said go into the conversation shown here, where they can be taken back.
+        What the user would have to say goes into the conversation shown here, where it can be taken back. A change of
+        the entry is staged, for which the workbench has to be ``editable``: ``await wb.entries.write()`` writes it.
 
         Raises:
             ConfigError: It is no suggestion, or does not fit here; nothing was changed.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._text import said
@@ -62,7 +64,17 @@ async def copy_of(store: Any, listing: Any = None) -> tuple[Any, str]:
                 records.extend(page)
         except Exception as error:
             records, lacks = [], f"the store could not be read, so the copy starts empty: {said(error)}"
-    copy = TestMemoryStore.from_records(
+    return _like(store, records), lacks
+
+
+async def edited_copy(store: TestMemoryStore, id: str, content: str) -> TestMemoryStore:
+    """Return a copy in memory in which one entry has another text."""
+    records = await store.page(0, await store.count())
+    return _like(store, [replace(record, content=content) if record.id == id else record for record in records])
+
+
+def _like(store: Any, records: Sequence[Any]) -> TestMemoryStore:
+    return TestMemoryStore.from_records(
         records,
         name=store.name,
         description=store.description,
@@ -70,4 +82,3 @@ async def copy_of(store: Any, listing: Any = None) -> tuple[Any, str]:
         provenance=getattr(store, "provenance", None) is True,
         **({"tokenizer": store.tokenizer} if callable(getattr(store, "tokenizer", None)) else {}),
     )
-    return copy, lacks

@@ -6,18 +6,25 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from .._text import quoted
 from ..callbacks.complete import IncompleteError
 from ..errors import ConfigError
 from ..memory import Explanation, InjectionTrace, Message, Suggestion
-from ..memory.explain import Change, decided, with_suggestions
+from ..memory.explain import Change, decided, matching, with_suggestions
 from ..memory.injection import Call
 from ..memory.messages import copied
 from ..memory.search import is_the_stores_own
 from ..memory.shown import filters_of
+from ..memory.suggestions import WORDS_COUNTED, WORDS_TRIED
+from ..memory.wanted import Wanted
+from ..ranking import STOP_WORDS
+from ..stores import TestMemoryStore
 from ..testing._as_of import times_told
 from .code import build
+from .copies import edited_copy
 from .gallery import FILTERS
 from .limit import TIME_LIMIT
 from .silence import never_written
@@ -25,6 +32,10 @@ from .silence import never_written
 if TYPE_CHECKING:
     from .preview import Question
     from .state import WorkbenchState
+
+
+_COPIED = 2_000
+"""Of a store with more entries no copy is made to try another text of an entry on."""
 
 
 async def decide(question: Question, target: Any, trace: InjectionTrace, trial: Call) -> Explanation:
@@ -60,6 +71,7 @@ async def complete(question: Question, found: Explanation, trace: InjectionTrace
         apart=question.apart,
         listed=[question.listings.get(store.name, store) for store in question.stores.stores],
         more=await _more(question) if found.stage == "format" else (),
+        edits=partial(_edits, question, found),
         **_given(question, trial),
     )
 
@@ -147,6 +159,33 @@ async def _more(question: Question) -> list[Change]:
     return changes
 
 
+async def _edits(question: Question, found: Explanation) -> list[Change]:
+    """Return the entry with words of the query that it lacks, rare ones first, each on a copy of its store."""
+    stores = question.stores.stores
+    holder = next((store for store in stores if store.name == found.store), None)
+    if type(holder) is not TestMemoryStore or found.id is None or found.stage != "search" or holder.fixed:
+        return []
+    words = [word for word in found.missing if word not in STOP_WORDS][:WORDS_COUNTED]
+    if not words or await holder.count() > _COPIED:
+        return []
+    near = [asked for asked, _ in found.near]
+    held = {word: (word not in near, await matching(holder, word) or 0) for word in words}
+    rare = sorted(held, key=held.__getitem__)[:WORDS_TRIED]
+    changes = []
+    for added in dict.fromkeys([*((word,) for word in rare), tuple(rare)]):
+        content = f"{found.target} ({', '.join(added)})"
+        copy = await edited_copy(holder, found.id, content)
+        changes.append(
+            Change(
+                f"add {quoted(', '.join(added), 40)} to the entry's text",
+                {"edit": {"store": holder.name, "id": found.id, "content": content}},
+                tuple(copy if store is holder else store for store in stores),
+                Wanted(content, found.id, holder.name),
+            )
+        )
+    return changes
+
+
 def without_filters(source: str, filters: Sequence[str]) -> dict[str, str]:
     """Return a format's text without each of the filters that are written in it, by the filter's name."""
     lines = source.splitlines(keepends=True)
@@ -172,5 +211,7 @@ def take(state: WorkbenchState, suggestion: Suggestion) -> None:
         now = state.moment()
         state.conversation.remember()
         state.return_to(replace(now, messages=[*copied(messages), *state.messages[len(state.seen) :]]))
+    if (edit := change.pop("edit", None)) is not None:
+        state.entries.stage(edit={edit["id"]: edit["content"]}, store=edit["store"])
     if change:
         state.put(**change)

@@ -292,7 +292,8 @@ class WorkbenchState(SettingsState):
     async def take(self, suggestion: Suggestion) -> InjectionTrace:
         """Make the change that an explanation suggests, whatever it changes, and return the fresh trace.
 
-        Words that the user might have said go into the conversation, from where ``conversation.undo`` takes them back.
+        What the user would have to say goes into the conversation, from where ``conversation.undo`` takes it back. A
+        change of the entry is staged, for ``entries.write`` to write.
 
         Raises:
             ConfigError: It is no suggestion, or one of another workbench that does not fit here; nothing was changed.

@@ -168,7 +168,12 @@ def test_a_fix_of_any_kind_is_one_click(bench):
 
     wb.notebook.run("await wb.set(messages='hello', tokenizer=None); _ = await wb.find('latex')")
     wb.verdict.get_by_text("shares no word").wait_for()
-    say = wb.top.get_by_role("button", name=re.compile("^Try: say 'allergic'"))
+    edit = wb.top.get_by_role("button", name=re.compile("^Try: add 'hello' to the entry's text"))
+    wb.do(edit.click)
+    wb.top.get_by_text("Entries: nothing is changed here unless that is asked for").wait_for()
+    wb.button("Why").click()
+    popover = wb.top.get_by_role("dialog")
+    say = popover.get_by_role("button", name=re.compile("^Try: the user would have to say 'allergic'"))
     assert "arrived: rank 1" in wb.do(say.click)
     assert "hello allergic" in wb.talk.inner_text()
 

@@ -96,7 +96,7 @@ class TestCut:
             "'tea number 6' did not arrive: rank 7, limit 5.",
             f"  before it: {', '.join(map(repr, TEAS[:6]))}",
             "  try: max_entries 7 → rank 7 (and 1 other new entry: 'tea number 5')",
-            "  try: say '6' → rank 1",
+            "  try: the user would have to say '6' → rank 1",
         ]
         assert settings_of(found) == [{"max_entries": 7}]
         assert [hit.content for hit in found.before] == TEAS[:6]
@@ -205,7 +205,7 @@ class TestUnmatched:
             ("query: the last two messages → rank 1", {"query": last_two_messages}),
             ("query: the assistant's question with the answer → rank 1", {"query": question_with_answer}),
             ("query: the whole history → rank 1", {"query": whole_history}),
-            ("say 'walk' → rank 1", {"messages": [*messages[:2], user("Yes, please. walk")]}),
+            ("the user would have to say 'walk' → rank 1", {"messages": [*messages[:2], user("Yes, please. walk")]}),
         ]
 
     async def test_the_smallest_change_comes_first(self) -> None:

@@ -47,9 +47,13 @@ async def fixed_by(state, target, words):
 # -- never matched --------------------------------------------------------------------------------------------------
 
 
-async def test_words_that_differ_are_named_and_a_word_that_the_user_could_say_brings_it_in():
+async def test_words_that_differ_are_named_and_what_the_user_would_have_to_say_comes_last():
     state = await bench(store("allergic to latex", "tea"), messages="What are the mats made of?")
-    found = await fixed_by(state, "latex", "say 'allergic' → rank 1")
+    found = await fixed_by(state, "latex", "the user would have to say 'allergic' → rank 1")
+    assert [one.text for one in found.suggestions] == [
+        "add 'mats' to the entry's text → rank 1",
+        "the user would have to say 'allergic' → rank 1",
+    ]
     assert found.sentence == (
         "'allergic to latex' did not arrive: it shares no word with the query. Searched: mats, made, …; it has: "
         "allergic, latex, …."
@@ -74,8 +78,48 @@ async def test_words_that_nearly_match_are_told_first(entry, query, named):
 
 async def test_of_several_words_the_one_is_chosen_that_brings_the_fewest_others_along():
     texts = ["walnut oil spread", *(f"spread {at}" for at in range(3)), "oil one"]
-    found = await fixed_by(await bench(store(*texts), messages="hello"), "walnut", "say 'walnut' → rank 1")
-    assert [one.also for one in found.suggestions] == [0]
+    found = await fixed_by(
+        await bench(store(*texts), messages="hello"), "walnut", "the user would have to say 'walnut' →"
+    )
+    assert [one.also for one in found.suggestions] == [0, 0]
+
+
+async def test_where_no_setting_helps_an_edited_entry_does_and_is_staged_only():
+    home = store("I love walnuts", "nuts", name="home")
+    state = await bench(home, messages="Is there a walnut in the cake?", editable=True)
+    found = await state.why("love")
+    assert found.suggestions[0].text == "add 'walnut' to the entry's text → rank 1"
+    await state.take(found.suggestions[0])
+    assert (await home.search("walnut"), [change.kind for change in state.entries.staged]) == ([], ["changed"])
+    await state.entries.write()
+    await state.settled()
+    assert [entry.content for entry in state.trace.entries] == ["I love walnuts (walnut)"]
+
+
+async def test_of_an_entry_that_cannot_be_edited_no_edit_is_offered():
+    state = await bench(SearchStore("I love walnuts", name="home"), messages="Is there a walnut?")
+    assert [one for one in (await state.why("I love walnuts")).suggestions if "edit" in one.settings] == []
+
+
+async def test_several_settings_are_tried_at_once_where_no_single_one_helps():
+    texts = ["a cane", *TEAS]
+    talk = [user("cane, tea"), assistant("Which tea?"), user("tea, please")]
+    state = await bench(store(*texts), messages=talk, injection={"max_entries": 2})
+    found = await fixed_by(state, "cane", "query: the whole history, max_entries 10 → rank 10")
+    assert all("edit" not in one.settings for one in found.suggestions)
+
+
+@pytest.mark.parametrize("asked", [[user("Do I use a cane?")], [user("a cane"), assistant("ok"), user("hm")]])
+async def test_a_turn_that_holds_a_tool_result_alone_has_a_fix_of_trigger_and_query(asked):
+    talk = [*asked, tool_call(), tool_result("none")]
+    found = await fixed_by(await bench(store("a cane"), messages=talk), "cane", "trigger everyTurn, query: the")
+    assert found.stage == "trigger"
+
+
+async def test_a_search_inside_a_tool_loop_is_mended_by_the_users_own_words():
+    talk = [user("Do I use a cane?"), tool_call(), tool_result("none")]
+    state = await bench(store("a cane"), messages=talk, injection={"trigger": "everyTurn"})
+    await fixed_by(state, "cane", "query: the user's latest message → rank 1")
 
 
 @pytest.mark.parametrize(

@@ -87,13 +87,18 @@ def test_a_suggestion_that_is_applied_never_fails_to_bring_the_entry_in(contents
         found = await state.why(target)
         before = {(one.store_name, one.content) for one in state.trace.entries} if state.trace.injected else set()
         for suggestion in found.suggestions:
-            other = WorkbenchState(made(), talk, injection=injection)
+            other = WorkbenchState(made(), talk, injection=injection, editable=True)
             await other.set(stores=chosen, call=call)
             trace = await other.take(suggestion)
+            content = found.target
+            if "edit" in suggestion.settings:
+                await other.entries.write()
+                await other.settled()
+                trace, content = other.trace, suggestion.settings["edit"]["content"]
             entry = trace.entries[suggestion.rank - 1]
-            assert (entry.content, entry.store_name) == (found.target, found.store)
+            assert (entry.content, entry.store_name) == (content, found.store)
             assert (await other.why(target)).arrived
-            new = {(one.store_name, one.content) for one in trace.entries} - before - {(found.store, found.target)}
+            new = {(one.store_name, one.content) for one in trace.entries} - before - {(found.store, content)}
             assert len(new) == suggestion.also == len(suggestion.brings)
             other.close()
         assert not (found.arrived and found.suggestions)
