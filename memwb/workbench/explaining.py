@@ -27,7 +27,7 @@ from .code import build
 from .copies import edited_copy
 from .gallery import FILTERS
 from .limit import TIME_LIMIT
-from .silence import never_written
+from .silence import missing_file, never_written, without_files
 
 if TYPE_CHECKING:
     from .preview import Question
@@ -81,12 +81,17 @@ def _given(question: Question, trial: Call) -> dict[str, Any]:
 
 
 def _emptied(found: Explanation, question: Question) -> Explanation:
-    """Name the file that is missing, or what else is known of stores that hold nothing at all."""
-    plain = "nothing was ever written to " + ", ".join(repr(store.name) for store in question.stores.stores)
-    if found.stage != "store" or plain not in found.sentence:
+    """Name the files that are missing, or what else is known of stores that hold nothing at all."""
+    if found.stage != "store":
         return found
+    plain = "nothing was ever written to " + ", ".join(repr(store.name) for store in question.stores.stores)
     listed = [question.listings.get(store.name, store) for store in question.stores.stores]
-    return replace(found, sentence=found.sentence.replace(plain, never_written(listed)))
+    if plain in found.sentence:
+        return replace(found, sentence=found.sentence.replace(plain, never_written(listed)))
+    told = without_files(listed)
+    empty = "; nothing was ever written to " + ", ".join(repr(store.name) for store in listed if missing_file(store))
+    sentence = found.sentence.removesuffix(".").removesuffix(empty if told else "")
+    return replace(found, sentence=f"{sentence}; {told}.") if told else found
 
 
 async def _dated(found: Explanation, question: Question) -> Explanation:

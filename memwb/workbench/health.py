@@ -15,6 +15,7 @@ from ..errors import ConfigError, DamagedFileError
 from ..memory.search import is_the_stores_own
 from ..ranking.near import normal_form
 from .rows import StoreRows
+from .silence import missing_file
 from .told import told
 
 _MOST = 200  # findings of one store that are told
@@ -123,6 +124,9 @@ async def examine(stores: Mapping[str, Any]) -> Health:
         ]
         findings += _doubtful(name, records)
         checked[name] = counted(len(records), "entry", "entries")
+        if (path := missing_file(store)) is not None:
+            advice = "Nothing was ever written to it, or its path is wrong"
+            findings.append(Finding(name, str(path), "there is no file", advice))
     return Health(findings, checked)
 
 

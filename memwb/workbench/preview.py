@@ -19,7 +19,7 @@ from ..memory.settings import Injection
 from ..tokens import ESTIMATE, TokenCounter, sized
 from .block import Block, checked_block
 from .explaining import complete, decide
-from .silence import Neighbour, neighbours, never_written
+from .silence import Neighbour, neighbours, never_written, without_files
 from .verdict import Verdict, verdict_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Preview:
         starved: Why the best entry did not arrive of a store that lost all its places to those before it; None where
             there is no such store, or an entry is looked for.
         unwritten: Why the stores hold nothing at all, in words; "" when they hold entries, fail or cannot list.
+        fileless: Which stores have no file, in words; "" where none lacks one.
         neighbours: Files of entries beside a file that is missing.
         counter: What counts the tokens.
         tokens: How many the block has; 0 where nothing is injected.
@@ -66,6 +67,7 @@ class Preview:
     starved: Explanation | None = None
     counter: TokenCounter = ESTIMATE
     tokens: int = 0
+    fileless: str = ""
 
     @property
     def size(self) -> str:
@@ -198,11 +200,12 @@ class Question:
             explanation = await decide(self, target, trace, trial)
         elif best := next((note.hits[0] for note in trace.notes if note.kind == "starved"), None):
             starved = await decide(self, best, trace, trial)
+        fileless = without_files(listed)
         unwritten = never_written(listed) if entries == 0 and not any(answer.error for answer in trace.answers) else ""
         beside = neighbours(listed) if unwritten else ()
         tokens = self.counter.count(trace.text) if trace.injected and trace.text else 0
         preview = Preview(
-            trace, hits, found, entries, explanation, unwritten, beside, wanted, starved, self.counter, tokens
+            trace, hits, found, entries, explanation, unwritten, beside, wanted, starved, self.counter, tokens, fileless
         )
         about = explanation or starved
         if about is None or not (about.suggestible or about.ambiguous):

@@ -31,9 +31,8 @@ class Neighbour:
 
 def never_written(stores: Sequence[Any]) -> str:
     """Say why stores that hold no entry are empty, as far as it can be seen."""
-    for store in stores:
-        if (path := missing_file(store)) is not None:
-            return f"{path.name} does not exist, so {store.name!r} is empty"
+    if told := without_files(stores):
+        return told
     for store in stores:
         if isinstance(store, SessionSearch) and (damage := store.damage):
             place, at, reason = damage[0]
@@ -43,6 +42,13 @@ def never_written(stores: Sequence[Any]) -> str:
         if isinstance(getattr(store, "path", None), Path):
             return f"{store.path.name} holds no entry, so {store.name!r} is empty"
     return f"nothing was ever written to {' and '.join(repr(store.name) for store in stores)}"
+
+
+def without_files(stores: Sequence[Any]) -> str:
+    """Name the stores that have no file, each with its path; "" where none lacks one."""
+    paths = [(store.name, missing_file(store)) for store in stores]
+    told = [f"store {name!r} has no file at {path}" for name, path in paths if path is not None]
+    return f"{', '.join(told)} (nothing was ever written there, or the path is wrong)" if told else ""
 
 
 def missing_file(store: Any) -> Path | None:

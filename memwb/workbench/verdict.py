@@ -38,7 +38,8 @@ def verdict_of(preview: Preview) -> Verdict:
         reason = f"{trace.skipped_at} failed, {trace.reason}"
         return Verdict("failed", f"Nothing arrived: {reason}. The agent would go on without memory.")
     reason = (preview.unwritten if trace.skipped_at == "search" else "") or trace.reason
-    return Verdict("nothing", f"Nothing arrived: {reason}.")
+    fileless = f"; {preview.fileless}" if preview.fileless and preview.fileless not in reason else ""
+    return Verdict("nothing", f"Nothing arrived: {reason}{fileless}.")
 
 
 def _arrived(preview: Preview) -> Verdict:
@@ -53,4 +54,6 @@ def _arrived(preview: Preview) -> Verdict:
         sentence += f"; {preview.down} failed"
     if preview.starved is not None:
         sentence += f"; {next(note.text for note in trace.notes if note.kind == 'starved')}"
+    if preview.fileless:
+        sentence += f"; {preview.fileless}"
     return Verdict("doubtful" if 2 * noise > len(kept) else "arrived", f"{sentence}.")

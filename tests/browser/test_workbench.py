@@ -446,7 +446,7 @@ def test_the_file_beside_a_missing_one_is_a_click_away(bench):
         "import pathlib, tempfile\nfolder = pathlib.Path(tempfile.mkdtemp())\n"
         "await TestMemoryStore(name='x', path=str(folder / 'notes.json')).add('I use a cane.')",
     )
-    assert wb.verdict.inner_text().endswith("home.json does not exist, so 'home' is empty.")
+    assert wb.verdict.inner_text().endswith("home.json (nothing was ever written there, or the path is wrong).")
 
     wb.hits.get_by_text("Beside it: notes.json with 1 entry").wait_for()
     assert wb.do(wb.button("Open notes.json").click).startswith("1 of 1 hit arrived")

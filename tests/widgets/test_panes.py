@@ -338,10 +338,11 @@ async def test_a_missing_file_is_named_with_its_neighbours_which_can_be_opened(t
         tmp_path.joinpath(name).write_text(text)
     state = await settled(tmp_path / "home.json")
 
-    missing = "home.json does not exist, so 'home' is empty"
+    path = tmp_path / "home.json"
+    missing = f"store 'home' has no file at {path} (nothing was ever written there, or the path is wrong)"
     assert read(panes.top(state)).splitlines()[0] == f"– Nothing arrived: {missing}. [Why]"
     assert read(panes.hits(state)).splitlines()[1:] == [
-        f"{missing}.",
+        f"S{missing[1:]}.",
         "Write to it with await store.add(...) , or let an agent write: its add tool is off unless it is switched on.",
         "Beside it: notes.json with 1 entry [Open]",
     ]

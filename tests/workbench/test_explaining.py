@@ -275,15 +275,34 @@ async def test_a_filter_in_the_editors_text_is_taken_out_of_the_text():
 async def test_no_file(tmp_path):
     home = TestMemoryStore(name="home", path=tmp_path / "home.json")
     found = await (await bench(home)).why("latex")
-    assert found.sentence == "'latex' did not arrive: home.json does not exist, so 'home' is empty."
+    no_file = f"store 'home' has no file at {home.path} (nothing was ever written there, or the path is wrong)"
+    assert found.sentence == f"'latex' did not arrive: {no_file}."
     state = WorkbenchState(MemoryManager([home]), "latex?")
     await state.settled()
     found = await state.find("latex")
     assert found.sentence == (
-        "'latex' did not arrive: home.json does not exist, so 'home' is empty; message 1 says it, but nothing writes "
-        "here: the add tool is off and no store extracts."
+        f"'latex' did not arrive: {no_file}; message 1 says it, but nothing writes here: the add tool is off and no "
+        "store extracts."
     )
     assert "add_tool_config=True" in found.advice
+
+
+async def test_a_file_that_is_missing_among_several_stores_is_named_also_where_the_others_have_hits(tmp_path):
+    lost = TestMemoryStore(name="lost", path=tmp_path / "lots.json")
+    state = await bench(store("green tea"), lost)
+    no_file = f"store 'lost' has no file at {lost.path} (nothing was ever written there, or the path is wrong)"
+    assert (await state.why("latex")).sentence == (f"'latex' did not arrive: no store here holds it; {no_file}.")
+    assert state.preview.verdict.sentence == f"1 of 1 hit arrived, ~15 tokens; {no_file}."
+    await state.set(messages="milk")
+    assert state.preview.verdict.sentence.endswith(f"looked for milk; {no_file}.")
+    health = await state.entries.health()
+    assert [(one.store, one.place, one.fault, one.damaged) for one in health.findings] == [
+        ("lost", str(lost.path), "there is no file", False)
+    ]
+    await lost.add("milk")
+    await state.set(messages="milk?")
+    assert state.preview.verdict.sentence.startswith("1 of 1 hit arrived")
+    assert no_file not in state.preview.verdict.sentence
 
 
 LATEX = "I am allergic to latex"

@@ -45,6 +45,7 @@ async def test_ids_texts_and_times_that_are_doubtful_are_named_with_their_place(
 
 async def test_stores_of_one_file_and_names_of_other_case_alone_are_named(tmp_path):
     first = store_of(tmp_path / "a.json", [])
+    (tmp_path / "x").mkdir()
     second = TestMemoryStore(name="Notes", path=tmp_path / "x" / ".." / "a.json")
     health = await EntriesState([first, second], {}).health()
     assert [finding.fault for finding in health.findings] == [

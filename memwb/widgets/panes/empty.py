@@ -16,7 +16,7 @@ def empty(state: WorkbenchState) -> Node | None:
     if preview is None or not preview.unwritten:
         return None
     reason = preview.unwritten
-    reason = reason.replace("nothing", "Nothing", 1) if reason.startswith("nothing") else reason
+    reason = reason[0].upper() + reason[1:] if reason.startswith(("nothing ", "store ")) else reason
     write = el("code", "", "await store.add(...)")
     agents = ", or let an agent write: its add tool is off unless it is switched on."
     content: list[Node] = [
