@@ -20,9 +20,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the cells of each notebook back into order: other tests run in any order, cells do not."""
+    """Put the cells of each notebook back into order; the notebooks themselves run in any order, as other tests do."""
     places = [place for place, item in enumerate(items) if item.path.suffix == ".ipynb"]
-    cells = sorted((items[place] for place in places), key=lambda item: (item.path, _number(item)))
+    notebooks = {path: place for place, path in enumerate(dict.fromkeys(items[place].path for place in places))}
+    cells = sorted((items[place] for place in places), key=lambda item: (notebooks[item.path], _number(item)))
     for place, cell in zip(places, cells, strict=True):
         items[place] = cell
 
