@@ -2,8 +2,8 @@
 
     python -m tests.scripts.fresh_notebooks [--runs 10] [--wheel]
 
-What is installed is ``binder/requirements.txt`` and nothing else, besides nbval and two plugins of pytest. pip builds the
-wheel of the package from a copy of the project, and the notebooks are run where the package's source is not: what they
+What is installed is ``binder/requirements.txt`` and nothing else, besides nbval and two plugins of pytest. pip builds
+the wheel of the package from a copy of the project; the notebooks are run where the package's source is not: what they
 import is the installed one. With ``--wheel`` the wheel is built first and installed by its file's name, as from an
 index. The exit code is 1 when a run failed; .ci/run does one run.
 """
