@@ -38,4 +38,6 @@ __all__ = [
     "TestMemoryStoreConfig",
 ]
 
-__getattr__, __dir__ = loading(__name__, {".postgres": "PostgresMemoryStore", ".semantic": "Hybrid Semantic"})
+__getattr__, __dir__ = loading(
+    __name__, {".postgres": "PostgresMemoryStore", ".semantic": "Hybrid Semantic", ".sqlite": "SQLiteMemoryStore"}
+)

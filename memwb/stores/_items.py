@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -37,6 +38,16 @@ class TestMemoryAddResult:
 
     id: str
     deduplicated: bool = False
+
+
+@contextmanager
+def told_by(where: str) -> Iterator[None]:
+    """Let errors of these checks begin with the name of the store that makes them."""
+    try:
+        yield
+    except ConfigError as error:
+        error.args = (str(error).replace(PREFIX, f"{where}: ", 1),)
+        raise
 
 
 def checked_text(value: Any, name: str = "content", where: str = "") -> str:
@@ -190,7 +201,7 @@ def new_records(
         records.append(record)
         results.append(TestMemoryAddResult(id))
     if any(record["createdAt"] is None for record in records):
-        _give_times(records, contents.latest, sources)
+        give_times(records, contents.latest, sources)
     return results, records
 
 
@@ -235,7 +246,7 @@ def _holder(text: str, contents: Contents) -> str | None:
     return None if place is None else contents.id(place)
 
 
-def _give_times(records: list[RawRecord], latest: datetime | None, sources: Sources) -> None:
+def give_times(records: list[RawRecord], latest: datetime | None, sources: Sources) -> None:
     """Date the records that have no time yet: a millisecond apart and ending at now, but later than all before them."""
     last = None if latest is None else _milliseconds(latest)
     time = _milliseconds(sources.now()) - sum(record["createdAt"] is None for record in records)

@@ -40,8 +40,8 @@ _INDEX_NAME = "session_entries_in_order"
 # The rowid, which counts up, is the last column of every index: so equal times stay in the order of adding.
 _INDEX = f"CREATE INDEX IF NOT EXISTS {_INDEX_NAME} ON session_entries (session_id, user_id, created_at)"
 
-_BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
-_ERRNO = {_READONLY: errno.EROFS, _IOERR: errno.EIO, _FULL: errno.ENOSPC, _CANTOPEN: errno.ENOENT}
+_BUSY, _LOCKED, READONLY, _IOERR, _CORRUPT, _FULL, CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
+_ERRNO = {READONLY: errno.EROFS, _IOERR: errno.EIO, _FULL: errno.ENOSPC, CANTOPEN: errno.ENOENT}
 _FIRST_WAIT, _LONGEST_WAIT = 0.001, 0.02
 
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
@@ -54,6 +54,8 @@ class Database:
     that opens, uses and ends its transaction. Where another program holds the file, the action is tried again later,
     and the event loop runs meanwhile.
     """
+
+    _of_folders = "; FileStore keeps sessions in folders"
 
     def __init__(self, path: Path | None, *, durable: bool, timeout: float, where: str) -> None:
         self.path, self.where = path, where
@@ -83,7 +85,7 @@ class Database:
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
-                if _code(error) not in (_BUSY, _LOCKED):
+                if code_of(error) not in (_BUSY, _LOCKED):
                     told = self._told(error)
                     if told is None:
                         raise
@@ -129,7 +131,7 @@ class Database:
             except OSError as error:
                 raise self._failed(error, "make the folder of") from error
         if self.path is not None and self.path.is_dir():
-            told = f"{self.where}: {self.path} is a folder, not a database; FileStore keeps sessions in folders."
+            told = f"{self.where}: {self.path} is a folder, not a database{self._of_folders}."
             raise _files.described(IsADirectoryError(errno.EISDIR, "it is a folder"), told, self.path)
         connection = self._connected()
         self.file = self._found()
@@ -184,7 +186,7 @@ class Database:
                     self._check_columns(connection)
                     connection.execute(_INDEX)
         except sqlite3.OperationalError as error:
-            if _code(error) not in (_READONLY, _CANTOPEN) or "session_entries" not in names:
+            if code_of(error) not in (READONLY, CANTOPEN) or "session_entries" not in names:
                 raise
         connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
         self._check_columns(connection)
@@ -197,7 +199,7 @@ class Database:
             raise DamagedFileError(self.path or ":memory:", "table session_entries", cause, prefix=f"{self.where}: ")
 
     def _told(self, error: sqlite3.Error) -> Exception | None:
-        code = _code(error)
+        code = code_of(error)
         if code in (_NOTADB, _CORRUPT):
             return DamagedFileError(self.path or ":memory:", "", str(error), prefix=f"{self.where}: ")
         if code in _ERRNO:
@@ -255,7 +257,8 @@ def _text(data: bytes) -> str | bytes:
         return data
 
 
-def _code(error: sqlite3.Error) -> int:
+def code_of(error: sqlite3.Error) -> int:
+    """Return SQLite's number for the kind of an error."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 

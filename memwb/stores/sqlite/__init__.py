@@ -1,0 +1,7 @@
+"""Long-term memory in an SQLite file: a million entries, searched and browsed at once."""
+
+from __future__ import annotations
+
+from .store import SQLiteMemoryStore
+
+__all__ = ["SQLiteMemoryStore"]
