@@ -110,12 +110,12 @@ class Schema:
     def _make(self, connection: Connection[Any]) -> None:
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (RECORD,))
-            if not _is_there(connection, RECORD):
-                connection.execute(
-                    f"CREATE TABLE {RECORD} (entries text NOT NULL, step text NOT NULL, "
-                    "done_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (entries, step))"
-                )
-            for step in self._missing(connection):
+            # What the catalog said before the lock was there may be cached: the statement itself looks again.
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {RECORD} (entries text NOT NULL, step text NOT NULL, "
+                "done_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (entries, step))"
+            )
+            for step in self._steps_left(connection):
                 for statement in self._statements(connection, step):
                     connection.execute(statement)
                 connection.execute(f"INSERT INTO {RECORD} (entries, step) VALUES (%s, %s)", (self.table, step))
@@ -124,8 +124,9 @@ class Schema:
         return [*_STEPS, *(() if self.model is None else ("vectors", f"index of {self.model}"))]
 
     def _missing(self, connection: Connection[Any]) -> list[str]:
-        if not _is_there(connection, RECORD):
-            return self._wanted()
+        return self._steps_left(connection) if _is_there(connection, RECORD) else self._wanted()
+
+    def _steps_left(self, connection: Connection[Any]) -> list[str]:
         done = {step for (step,) in connection.execute(f"SELECT step FROM {RECORD} WHERE entries = %s", (self.table,))}
         newer = sorted(step for step in done if step.isdecimal() and step not in _STEPS)
         if newer:
