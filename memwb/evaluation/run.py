@@ -16,6 +16,7 @@ from ..datasets import Case, Dataset
 from ..errors import ConfigError
 from ..memory import MemoryInjectionConfig, MemoryManager
 from ..memory.settings import at_least_one, resolve_injection
+from ..tokens import TokenCounter, checked_counter
 from ._ranking import Rankings
 from ._score import run_case
 from ._stores import ByOwner, initialize, managers_of, stores_by_owner
@@ -45,7 +46,7 @@ async def evaluate(
     progress: bool | Callable[[int, int], object] = False,
     concurrency: int = 1,
     resume: str | os.PathLike[str] | None = None,
-    token_counter: Any = None,
+    token_counter: TokenCounter | None = None,
 ) -> Report:
     """Run every case under every setting and return their figures.
 
@@ -68,8 +69,8 @@ async def evaluate(
         resume: A file that each run is written to as it ends. An evaluation that was cut off goes on from there when it
             is called again with the same cases, settings and entries; failed runs are tried anew. The finished file is
             what :meth:`Report.from_jsonl` reads, with times.
-        token_counter: Counts the tokens of a block: an object with a ``name`` and a method ``count(text)``. Default:
-            its characters divided by 4, rounded up.
+        token_counter: Counts the tokens of a block, see :class:`memwb.tokens.TokenCounter`. Default: its characters
+            divided by 4, rounded up.
 
     Raises:
         ConfigError: A case, a setting or the stores are not as they should be, or the file to resume is of another
@@ -110,19 +111,14 @@ class _Plan:
     arms: dict[str, Arm]
     managers: dict[tuple[str, str | None], list[MemoryManager]]
     header: Header
-    counter: Any
+    counter: TokenCounter | None
 
 
 async def _planned(cases: Any, settings: Any, stores: Any, k: Any, counter: Any) -> _Plan:
     checked = checked_cases(cases)
     cutoffs = _cutoffs(k)
     arms = _arms(settings)
-    if counter is not None and not callable(getattr(counter, "count", None)):
-        raise ConfigError(
-            f"evaluate: token_counter is {counter!r:.80}; it must have a method count(text), as those of memwb.tokens.",
-            key="token_counter",
-            value=counter,
-        )
+    counter = None if counter is None else checked_counter(counter, "evaluate: ")
     searched = {name: (cases, stores) if arm.over is None else (None, arm.over) for name, arm in arms.items()}
     by_owner: dict[Any, ByOwner] = {}
     for of, given in searched.values():
@@ -143,7 +139,7 @@ async def _planned(cases: Any, settings: Any, stores: Any, k: Any, counter: Any)
         cases=tuple(case.id for case in checked),
         data={"cases": hash_of_cases(checked), "stores": contents.hash},
         versions=_versions(),
-        tokens_by=ESTIMATE if counter is None else str(getattr(counter, "name", type(counter).__name__)),
+        tokens_by=ESTIMATE if counter is None else counter.name,
         unknown={case.id: unknown for case in checked if (unknown := contents.unknown(case))},
     )
     return _Plan(checked, arms, managers, header, counter)

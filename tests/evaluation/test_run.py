@@ -439,6 +439,7 @@ class TestReachedPrompt:
 async def test_tokens_are_counted_by_what_is_given() -> None:
     class Words:
         name = "words"
+        exact = True
 
         def count(self, text: str) -> int:
             return len(text.split())
@@ -446,7 +447,7 @@ async def test_tokens_are_counted_by_what_is_given() -> None:
     report = await evaluate([TEA], {"mine": {}}, store("x", "I like green tea"), token_counter=Words())
 
     assert (report["mine"].tokens, report.tokens_by) == (7.0, "words")
-    with pytest.raises(ConfigError, match="token_counter is 5; it must have a method count"):
+    with pytest.raises(ConfigError, match="evaluate: token_counter is 5; it must have a name"):
         await evaluate([TEA], {"mine": {}}, store(), token_counter=5)
 
 

@@ -165,3 +165,15 @@ async def test_a_file_store_in_a_manager_of_memwbs_takes_what_is_added(tmp_path:
     manager = MemoryManager([file_store(tmp_path)], add_tool_config=True)
     await manager.add("# Tea\nLikes oolong")
     assert [entry.content for entry in await manager.search("oolong")] == ["# Tea\nLikes oolong"]
+
+
+async def test_the_import_that_the_readme_names_gives_a_store_that_a_workbench_opens(tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"`from {SdkTestMemoryStore.__module__.rpartition('.')[0]} import TestMemoryStore`" in readme
+    theirs = SdkTestMemoryStore(name="notes", path=str(tmp_path / "notes.json"))
+    await theirs.add("I am allergic to latex.")
+    ours = memwb.TestMemoryStore(name="notes", path=tmp_path / "notes.json")
+    for store in (theirs, ours):
+        state = WorkbenchState(store, "Is latex fine?")
+        await state.settled()
+        assert repr(state) == "Workbench(1 store, 1 entry; call 1: 1 of 1 hit injected)"
