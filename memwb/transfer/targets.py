@@ -147,7 +147,8 @@ class _Memories:
 
     def __init__(self, store: Any) -> None:
         self.store, self.where = store, str(getattr(store, "name", type(store).__name__))
-        self._contents: dict[str, str] = {}  # stripped content -> id
+        self._keeps_owners = hasattr(store, "owner")
+        self._contents: dict[tuple[str | None, str], str] = {}  # owner and stripped content -> id
         self._ids: set[str] = set()
 
     async def look(self) -> None:
@@ -172,11 +173,14 @@ class _Memories:
             record = Record(str(item.memory_id), item.content, time_of(item.created_at), metadata=metadata)
         checked_text(record.content)
         checked_metadata(record.metadata)
+        own = getattr(self.store, "owner", None)
+        if own is not None and record.owner not in (None, own):
+            told = f"it is a memory of {record.owner!r:.80}, and the store holds those of {own!r:.80} alone."
+            raise ConfigError(told, key="owner", value=record.owner)
         return record
 
     async def held(self, record: Record) -> str:
-        content = record.content.strip()
-        if content in self._contents:
+        if self._key(record) in self._contents:
             return "same"
         return "id" if record.id in self._ids else ""
 
@@ -184,15 +188,19 @@ class _Memories:
         return replace(record, id=""), ""
 
     def taken(self, record: Record) -> None:
-        self._contents.setdefault(record.content.strip(), record.id)
+        self._contents.setdefault(self._key(record), record.id)
         self._ids.add(record.id)
+
+    def _key(self, record: Record) -> tuple[str | None, str]:
+        owner = record.owner or getattr(self.store, "owner", None) if self._keeps_owners else None
+        return owner, record.content.strip()
 
     async def add(self, records: Sequence[Record]) -> None:
         if not hasattr(self.store, "add_many"):
             for record in records:
                 await self.store.add(record.content, record.metadata)
             return
-        await self.store.add_many([_bulk_item(record) for record in records])
+        await self.store.add_many([_bulk_item(record, self._keeps_owners) for record in records])
 
     async def replace(self, record: Record) -> None:
         if not hasattr(self.store, "update"):
@@ -200,6 +208,10 @@ class _Memories:
         await self.store.update(record.id, record.content, record.metadata)
 
 
-def _bulk_item(record: Record) -> dict[str, Any]:
+def _bulk_item(record: Record, with_owner: bool) -> Record | dict[str, Any]:
+    if with_owner and record.id:
+        return record
     item = {"content": record.content, "metadata": record.metadata, "createdAt": record.created_at}
+    if with_owner:
+        item["owner"] = record.owner
     return {**item, "id": record.id} if record.id else item

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 DEMO = ("ikat-demo", "2024-test/11/t4")
 """The data set and the case that a workbench without a source opens on."""
 
+_POSTGRES = ("postgresql://", "postgres://")
+
 
 @dataclass
 class Source:
@@ -78,6 +80,7 @@ def open_source(source: Any = None) -> Source:
     Args:
         source: A Strands Agent, a Strands or memwb MemoryManager, a store, a list of stores, the path of a
             TestMemoryStore file, a store of sessions or the path of its folder or database, the folder of a snapshot,
+            the ``postgresql://`` address of a database with memories in its table ``memories``,
             a DataFrame with a column ``content``, a list of texts, or None for the demo.
 
     Raises:
@@ -89,6 +92,10 @@ def open_source(source: Any = None) -> Source:
         opened = _stores(list(source.stores))
         opened.injection, opened.manager = source.injection or False, source
         return opened
+    if isinstance(source, str) and source.startswith(_POSTGRES):
+        from ..stores import PostgresMemoryStore
+
+        return Source([PostgresMemoryStore(source)])
     if isinstance(source, str | os.PathLike):
         return _path_source(Path(source))
     if is_session_store(source) or isinstance(source, Memory):

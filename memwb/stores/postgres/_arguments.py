@@ -2,67 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...catalog import Record
-from ...errors import ConfigError
 from .. import _edits, _items, _listing
-from .._records import WHERE as OTHER
 from ._server import WHERE
 
 
-@contextmanager
-def own_errors() -> Iterator[None]:
-    """Let the checks that stores share speak of this one."""
-    try:
-        yield
-    except ConfigError as error:
-        told = str(error).replace(f"{OTHER}: ", f"{WHERE}: ", 1)
-        raise ConfigError(told, key=error.key, value=error.value, allowed=error.allowed) from None
-
-
 def checked_drafts(items: Iterable[Any], *, numbered: bool = True) -> list[dict[str, Any]]:
-    """Check what shall become entries; of a Record, owner and role are kept.
+    """Check what shall become entries, with ``owner`` and ``role`` where they are given.
 
     Args:
         items: Texts, dicts or Records.
         numbered: Whether errors name the item.
     """
-    with own_errors():
+    with _items.told_by(WHERE):
+        if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+            return _items.drafts(items)  # which refuses them
+        items = list(items)
+        plain = [_without_owner(item) for item in items]
         if numbered:
-            if not isinstance(items, str | bytes | Mapping):
-                items = list(items) if isinstance(items, Iterable) else items
-            entries = _items.drafts(items)
+            entries = _items.drafts(plain)
         else:
-            items = list(items)
-            entries = [
-                _items.draft(item.content, item.metadata, item.id, item.created_at)
-                if isinstance(item, Record)
-                else _items.draft(item["content"], item["metadata"])
-                for item in items
-            ]
-        for item, entry in zip(items, entries, strict=True):
-            if isinstance(item, Record):
-                entry["owner"] = None if item.owner is None else _items.checked_text(item.owner, "owner")
-                entry["role"] = None if item.role is None else _items.checked_text(item.role, "role")
+            entries = [_items.draft(*(item.get(key) for key in _items.ITEM_KEYS)) for item in plain]
+        for number, (item, entry) in enumerate(zip(items, entries, strict=True), 1):
+            where = f"item {number}: " if numbered else ""
+            for name in ("owner", "role"):
+                given = _given(item, name)
+                entry[name] = None if given is None else _items.checked_text(given, name, where)
     return entries
+
+
+def _without_owner(item: Any) -> Any:
+    if isinstance(item, Record):
+        return {"content": item.content, "metadata": item.metadata, "id": item.id, "createdAt": item.created_at}
+    return {key: value for key, value in item.items() if key != "owner"} if isinstance(item, Mapping) else item
+
+
+def _given(item: Any, name: str) -> Any:
+    if isinstance(item, Record):
+        return getattr(item, name)
+    return item.get("owner") if isinstance(item, Mapping) and name == "owner" else None
 
 
 def checked_change(content: Any, metadata: Any) -> _edits.Change:
     """Check what a record is to become."""
-    with own_errors():
+    with _items.told_by(WHERE):
         return _edits.Change.checked(content, metadata)
 
 
 def checked_id(id: Any) -> None:
     """Refuse what is no id."""
-    with own_errors():
+    with _items.told_by(WHERE):
         _edits.checked_id(id)
 
 
 def checked_where(where: Any) -> str:
     """Return the text to look for, in one case."""
-    with own_errors():
+    with _items.told_by(WHERE):
         return _listing.folded_where(where)

@@ -16,11 +16,11 @@ from ...memory.types import RELEVANCE_SCORE, MemoryEntry, Metadata, identified
 from ...ranking import Embedder, Tokenizer, tokenize_any_script
 from ...ranking.embedder import embedded
 from .._filters import narrowed
-from .._items import Sources, TestMemoryAddResult
+from .._items import Sources, TestMemoryAddResult, told_by
 from .._listing import sort_key
 from ..protocols import BulkItem, FilteredSearchOptions, ScoreKind
 from . import _searching as searching
-from ._arguments import checked_change, checked_drafts, checked_id, checked_where, own_errors
+from ._arguments import checked_change, checked_drafts, checked_id, checked_where
 from ._rows import READ, Row, checked_short, encoded, json_of, read, storable, time_of
 from ._schema import Schema
 from ._server import WHERE, Server
@@ -215,8 +215,15 @@ class PostgresMemoryStore:
             ranked = [(row, len(tokens & tokenize_any_script(row.content))) for row, _ in ranked]
         return [self._entry(row, score) for row, score in ranked]
 
-    async def add(self, content: str, metadata: Metadata | None = None) -> TestMemoryAddResult:
+    async def add(
+        self, content: str, metadata: Metadata | None = None, *, owner: str | None = None
+    ) -> TestMemoryAddResult:
         """Store one text.
+
+        Args:
+            content: The text.
+            metadata: Kept beside it.
+            owner: Whose it is; the store's owner where it is left out.
 
         Returns:
             The id of the entry that holds the text, and whether it was there already: then nothing is written.
@@ -227,10 +234,14 @@ class PostgresMemoryStore:
                 midst. Adding it again does no harm.
         """
         self._require_writable("add")
-        return (await self._add(checked_drafts([{"content": content, "metadata": metadata}], numbered=False)))[0]
+        item = {"content": content, "metadata": metadata, "owner": owner}
+        return (await self._add(checked_drafts([item], numbered=False)))[0]
 
     async def add_many(self, items: Iterable[str | BulkItem | Record]) -> list[TestMemoryAddResult]:
-        """Store many texts in one transaction by COPY: all of them or none. A Record keeps its owner and role.
+        """Store many texts in one transaction by COPY: all of them or none.
+
+        Args:
+            items: Texts, dicts ``{content, metadata?, id?, createdAt?, owner?}`` or records, which keep their role too.
 
         Returns:
             One result for each item, in order, as by :meth:`add`.
@@ -312,7 +323,7 @@ class PostgresMemoryStore:
         if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
             raise ConfigError(f"{WHERE}: offset is {offset!r}; it must be a whole number, at least 0.", key="offset")
         at_least_one(limit, f"{WHERE}: limit", "limit")
-        with own_errors():
+        with told_by(WHERE):
             key = sort_key(sort)
         folded = checked_where(where)
         order = _ORDERS[key]
