@@ -15,15 +15,22 @@ if TYPE_CHECKING:
 SHOWN_ENTRIES = 40
 SHOWN_CALLS = 60
 
+SIGNS = {"expected": "★", "looked for": "●"}
+"""What stands before an entry that somebody pointed at."""
+
 _CELL = 18  # pixels
 _LABEL = 330  # pixels that the entries' texts take
 _LABEL_LENGTH = 46  # characters
 _TOP = 24
 
 
-def strength(place: int) -> float:
-    """Return how strongly a cell is filled: the first entry of the block most, the sixth and later ones least."""
-    return max(0.35, 1 - 0.13 * (place - 1))
+RANKS = ("#0b3c8c", "#1f6fd0", "#5ea5f2", "#9ccbfa", "#cfe6fd", "#eaf4fe")
+"""The colours of the places of the block on a light page, from the first to the sixth and all later ones."""
+
+
+def rank(place: int) -> int:
+    """Return which of the colours a place has, from 1."""
+    return min(place, len(RANKS))
 
 
 def timeline_html(timeline: Timeline) -> str:
@@ -39,10 +46,21 @@ def timeline_html(timeline: Timeline) -> str:
 
 def legend(timeline: Timeline) -> list[str]:
     """Say what the marks mean that the picture holds."""
-    marks = ["■ in the block, the stronger its colour, the nearer to its top"]
+    marks = ["1, 2, … its place in the block"]
     if any(entry.cut for entry in timeline.entries):
         marks.append("□ found, not in the block")
+    kinds = {mark.kind for entry in timeline.entries for mark in entry.marks}
+    if "expected" in kinds:
+        marks.append("★ expected, ✗ where it should be in the block and is not")
+    if "looked for" in kinds:
+        marks.append("● looked for")
     return marks
+
+
+def signs(entry: TimelineEntry) -> str:
+    """Return the signs that stand before an entry's text, "" for none."""
+    kinds = {mark.kind for mark in entry.marks}
+    return "".join(sign for kind, sign in SIGNS.items() if kind in kinds)
 
 
 def left_out(timeline: Timeline) -> list[str]:
@@ -77,13 +95,20 @@ def timeline_svg(timeline: Timeline) -> str:
 
 
 def _row(entry: TimelineEntry, y: int, numbers: list[int]) -> Iterator[str]:
-    label = escape(shortened(masked(entry.content), _LABEL_LENGTH))
-    yield f'<text x="{_LABEL - 8}" y="{y + 13}" text-anchor="end">{label}</text>'
+    label = escape(f"{signs(entry)} {shortened(masked(entry.content), _LABEL_LENGTH)}".strip())
+    weight = ' font-weight="600"' if entry.marks else ""
+    yield f'<text x="{_LABEL - 8}" y="{y + 13}" text-anchor="end"{weight}>{label}</text>'
     for column, number in enumerate(numbers):
-        box = f'x="{_LABEL + column * _CELL + 2}" y="{y + 2}" width="{_CELL - 4}" height="{_CELL - 4}" rx="2"'
+        x = _LABEL + column * _CELL
+        box = f'x="{x + 2}" y="{y + 2}" width="{_CELL - 4}" height="{_CELL - 4}" rx="2"'
+        inside = f'x="{x + _CELL / 2:g}" y="{y + 13}" text-anchor="middle" font-size="10"'
         if number in entry.places:
             place = entry.places[number]
-            yield f'<rect {box} fill="#1976d2" fill-opacity="{strength(place):.2f}"/>'
+            colour, ink = RANKS[rank(place) - 1], "#fff" if rank(place) < 3 else "#10243f"
+            yield f'<rect {box} fill="{colour}" stroke="currentColor" stroke-opacity=".25"/>'
+            yield f'<text {inside} fill="{ink}">{place}</text>'
+        elif entry.is_expected_at(number):
+            yield f'<rect {box} fill="none" stroke="#d32f2f" stroke-width="1.5"/><text {inside} fill="#d32f2f">✗</text>'
         elif number in entry.cut:
             yield f'<rect {box} fill="none" stroke="currentColor" stroke-opacity=".55"/>'
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from ..errors import ConfigError, StaleTraceError
 from ..memory.messages import is_user_turn, text
 from ..tokens import ESTIMATE, TokenCounter, sized
 from .closing import while_open
+from .marking import Mark, marks_of
 from .screen import ScreenState
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class TimelineEntry:
         places: Its place in the block, from 1, by the number of the call; calls where it did not arrive are left out.
         counter: What counts the tokens.
         cut: The calls where a store returned it and ``max_entries`` cut it, or nothing was injected after all.
+        marks: What a person pointed at it for: that it is expected at a call, or looked for.
     """
 
     store: str | None
@@ -70,12 +72,17 @@ class TimelineEntry:
     id: str | None
     places: dict[int, int] = field(hash=False)
     cut: tuple[int, ...] = ()
+    marks: tuple[Mark, ...] = ()
     counter: TokenCounter = field(default=ESTIMATE, repr=False, compare=False)
 
     @cached_property
     def tokens(self) -> int:
         """The tokens of its text, at one call."""
         return self.counter.count(self.content)
+
+    def is_expected_at(self, call: int) -> bool:
+        """Whether it should arrive at this call."""
+        return any(mark.call == call for mark in self.marks)
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,8 @@ class Timeline:
 
     Attributes:
         calls: In the conversation's order.
-        entries: What the stores returned, in the order of the first arrival; those that never arrived come last.
+        entries: First those that are expected or looked for, whether a store returned them or not; then what the stores
+            returned, in the order of the first arrival, and what never arrived.
         counter: What counts the tokens.
     """
 
@@ -111,7 +119,20 @@ class Timeline:
 
     @cached_property
     def headline(self) -> str:
-        """The conversation in one sentence: what came again and again, or that nothing came."""
+        """The conversation in a sentence: what came again and again, or that nothing came; and what is missing."""
+        return self._story + self._lack
+
+    @property
+    def _lack(self) -> str:
+        expected = [(entry, mark.call) for entry in self.entries for mark in entry.marks if mark.kind == "expected"]
+        lacking = [call for entry, call in expected if call not in entry.places]
+        if not lacking:
+            return ""
+        of = counted(len(expected), "expected entry", "expected entries")
+        return f" {len(lacking)} of {of} missing at call {lacking[0]}."
+
+    @property
+    def _story(self) -> str:
         arrived = [entry for entry in self.entries if entry.places]
         if not self.calls:
             return "No model call yet: the conversation holds no user message."
@@ -179,8 +200,10 @@ class Timeline:
         return timeline_html(self)
 
 
-def timeline_of(calls: Sequence[TimelineCall], counter: TokenCounter = ESTIMATE) -> Timeline:
-    """Gather the entries of a conversation's calls."""
+def timeline_of(
+    calls: Sequence[TimelineCall], counter: TokenCounter = ESTIMATE, marks: Sequence[Mark] = ()
+) -> Timeline:
+    """Gather the entries of a conversation's calls, and those that somebody pointed at."""
     found: dict[tuple[str | None, str], tuple[MemoryEntry, dict[int, int], list[int]]] = {}
     for call in calls:
         kept = call.entries
@@ -192,12 +215,25 @@ def timeline_of(calls: Sequence[TimelineCall], counter: TokenCounter = ESTIMATE)
                 places.setdefault(call.number, place)
             elif call.number not in places:
                 cut.append(call.number)
-    entries = [
-        TimelineEntry(entry.store_name, entry.content, entry.id, places, tuple(dict.fromkeys(cut)), counter)
-        for entry, places, cut in found.values()
-    ]
-    entries.sort(key=lambda entry: min(entry.places, default=len(calls) + 1))
+    entries = []
+    for entry, places, cut in found.values():
+        about = tuple(mark for mark in marks if mark.means(entry.store_name, entry.id, entry.content))
+        entries.append(
+            TimelineEntry(entry.store_name, entry.content, entry.id, places, tuple(dict.fromkeys(cut)), about, counter)
+        )
+    entries.extend(_unseen(marks, entries, counter))
+    entries.sort(key=lambda entry: (not entry.marks, min(entry.places, default=len(calls) + 1)))
     return Timeline(tuple(calls), tuple(entries), counter)
+
+
+def _unseen(marks: Sequence[Mark], entries: Sequence[TimelineEntry], counter: TokenCounter) -> Iterator[TimelineEntry]:
+    """Yield what somebody pointed at and no store returned at any call."""
+    seen = {mark for entry in entries for mark in entry.marks}
+    left = [mark for mark in marks if mark not in seen]
+    for mark in left:
+        same = tuple(other for other in left if other.means(mark.store, mark.id, mark.content))
+        if same[0] is mark:
+            yield TimelineEntry(mark.store, mark.content, mark.id, {}, (), same, counter)
 
 
 def said_at(messages: Sequence[Message]) -> str:
@@ -329,7 +365,7 @@ class TimelineState(ScreenState):
                 self.done = number
                 self._publish()
                 await asyncio.sleep(0)
-        timeline = timeline_of(calls, bench.token_counter)
+        timeline = timeline_of(calls, bench.token_counter, await marks_of(bench))
         if self._refresher.overtaken:
             return
         self._timeline, self.failure, self.refused = timeline, "", ""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import json
+import re
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from ipywidgets.widgets import widget as all_widgets
@@ -11,8 +14,10 @@ from ipywidgets.widgets import widget as all_widgets
 from memwb import TestMemoryStore, Workbench
 from memwb.errors import ConfigError, StaleTraceError
 from memwb.sessions import InMemoryStore, MemoryEntry
+from memwb.widgets import panes
 from memwb.widgets.panes.timeline import timeline_pane
 from memwb.widgets.panes.tools import tool_result, tool_spec, tool_tabs
+from memwb.workbench.picture import RANKS
 from tests.widgets.reading import button, read, walk
 from tests.workbench.fakes import ABOUT_ME, ListStore, assistant, user
 
@@ -59,14 +64,14 @@ async def test_the_timeline_shows_the_headline_the_cells_and_a_line_for_each_cal
 
     assert read(timeline_pane(panel.state)) == (
         f"{panel.timeline.headline}\n"
-        "Entries × calls ■ in the block, the stronger its colour, the nearer to its top\n"
-        "entry | [1] | [2] |\n"
-        "I am allergic to latex. | 1 | |\n"
-        "I have moderate mobility issues and use a cane. | | 1 |\n"
+        "Entries × calls 1 2 3 4 5 6+ 1, 2, … its place in the block\n"
+        "entry | came | [1] | [2] |\n"
+        "I am allergic to latex. | 1/2 | 1 | |\n"
+        "I have moderate mobility issues and use a cane. | 1/2 | | 1 |\n"
         f"Calls ~{panel.timeline.tokens} tokens in all\n"
         "call | answers | trigger | query | entries | tokens | outcome |\n"
-        f"[1] | Allergic? | ✓ | Allergic? | 1 | {panel.timeline.calls[0].tokens} | injected |\n"
-        f"[2] | My cane? | ✓ | My cane? | 1 | {panel.timeline.calls[1].tokens} | injected |"
+        f"[1] | Allergic? | ✓ | Allergic? | 1 | ~{panel.timeline.calls[0].tokens} | injected |\n"
+        f"[2] | My cane? | ✓ | My cane? | 1 | ~{panel.timeline.calls[1].tokens} | injected |"
     )
 
 
@@ -280,3 +285,39 @@ async def test_arguments_of_a_wrong_kind_are_refused_by_name(bench):
         assert caught.value.key == key
     call = await tools.run("add_memory", entries=[])
     assert (call.arguments, "missing" in call.error, "entries" in call.error) == ({"entries": []}, False, True)
+
+
+async def test_the_timeline_marks_what_is_expected_and_where_it_lacks(bench):
+    panel = await bench(ListStore(*ABOUT_ME), expected=["e4"], injection={"max_entries": 1}).timeline()
+    tree = timeline_pane(panel.state)
+    titles = [node.attributes.get("title", "") for node in walk(tree)]
+    assert "expected: I like jazz." in titles
+    assert "call 2: expected, not in the block" in titles
+    assert "★ expected, ✗ where it should be in the block and is not" in read(tree)
+
+
+def test_the_colours_of_places_are_told_apart_and_their_numbers_can_be_read():
+    css = (Path(panes.__file__).parents[1] / "static" / "panels.css").read_text("utf-8")
+    rule = r"^%s\.memwb-box\.memwb-rank-(\d) { background: (#\w+); color: (#\w+);"
+    for theme, page in (("", "#ffffff"), (r'\[data-jp-theme-light="false"\] ', "#111111")):
+        found = re.findall(rule % theme, css, flags=re.MULTILINE)
+        assert [int(number) for number, *_ in found] == list(range(1, len(RANKS) + 1))
+        colours = [colour for _, colour, _ in found]
+        assert theme or tuple(colours) == RANKS
+        assert all(contrast(colour, ink) >= 4.5 for _, colour, ink in found)
+        steps = [contrast(one, other) for one, other in pairwise([*colours, page])]
+        assert all(step >= 1.3 for step in steps[:-2]), steps
+        assert [contrast(colour, page) for colour in colours] == sorted(
+            [contrast(colour, page) for colour in colours], reverse=True
+        )
+
+
+def contrast(one, other):
+    def light(colour):
+        pairs = colour[1:] if len(colour) == 7 else "".join(sign * 2 for sign in colour[1:])
+        parts = [int(pairs[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        red, green, blue = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    high, low = sorted([light(one), light(other)], reverse=True)
+    return (high + 0.05) / (low + 0.05)

@@ -245,3 +245,54 @@ async def test_the_picture_says_what_it_leaves_out():
 
 async def test_a_timeline_without_entries_has_no_picture():
     assert "<svg" not in (await settled(messages="zebra")).timeline._repr_html_()
+
+
+# -- entries that somebody pointed at -------------------------------------------------------------------------------
+
+
+async def test_what_is_expected_comes_first_whether_a_store_returned_it_or_not():
+    state = await settled(expected=["e4", "I own a boat."], injection={"max_entries": 1})
+    entries = state.timeline.entries
+
+    assert [(entry.content, [(mark.kind, mark.call) for mark in entry.marks]) for entry in entries] == [
+        (JAZZ, [("expected", 4)]),
+        ("I own a boat.", [("expected", 4)]),
+        (LATEX, []),
+        (CANE, []),
+    ]
+    assert [entry.is_expected_at(call) for entry in entries[:2] for call in (3, 4)] == [False, True, False, True]
+    assert state.timeline.headline == (
+        "The same fact in 2 of 4 calls: ~38 tokens. 2 of 2 expected entries missing at call 4."
+    )
+    page = timeline_html(state.timeline)
+    assert "★ I own a boat." in page
+    assert page.count("✗") == 3  # both cells, and what the sign means
+    await state.bench.set(max_entries=5)
+    await state.settled()
+    assert state.timeline.entries[0].places == {4: 2}
+
+
+async def test_what_is_looked_for_is_marked_and_forgotten_with_the_search():
+    state = await settled()
+    await state.bench.find("jazz")
+    await state.settled()
+    assert [(mark.kind, mark.content, mark.call) for mark in state.timeline.entries[0].marks] == [
+        ("looked for", JAZZ, None)
+    ]
+    assert "● I like jazz." in timeline_html(state.timeline)
+    await state.bench.find("")
+    await state.settled()
+    assert [entry.marks for entry in state.timeline.entries] == [()] * 3
+
+
+async def test_one_entry_that_is_expected_and_looked_for_is_one_row():
+    state = await settled(expected=["no such id"])
+    await state.bench.find("no such id")
+    await state.settled()
+    assert [mark.kind for mark in state.timeline.entries[0].marks] == ["expected", "looked for"]
+    assert [entry.content for entry in state.timeline.entries].count("no such id") == 1
+
+
+async def test_a_store_that_fails_is_not_asked_for_what_is_expected():
+    state = await settled(SearchStore(name="cloud", error=ConnectionError("no route")), expected=["e1"])
+    assert [(entry.content, entry.store) for entry in state.timeline.entries] == [("e1", None)]

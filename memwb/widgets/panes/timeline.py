@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
 from ..._text import counted, shortened
-from ...workbench.picture import SHOWN_CALLS, SHOWN_ENTRIES, legend, strength
+from ...tokens import sized
+from ...workbench.picture import RANKS, SHOWN_CALLS, SHOWN_ENTRIES, legend, rank, signs
 from .parts import head
 
 if TYPE_CHECKING:
     from ...workbench.timeline import Timeline, TimelineCall, TimelineEntry, TimelineState
 
 _LABEL_LENGTH = 90
-_STRONG, _MIDDLE = 0.8, 0.6
 _MARKS = {"done": ("✓", "memwb-good"), "skipped": ("–", "memwb-warn"), "failed": ("✗", "memwb-bad")}
 
 
@@ -41,7 +41,7 @@ def _parts(timeline: Timeline, chosen: int) -> list[Node]:
     if not timeline.calls:
         return []
     calls = _around(timeline.calls, chosen)
-    told = el("span", "memwb-push", "; ".join([*legend(timeline), *_unseen(timeline, calls)]))
+    told = el("span", "memwb-push memwb-legend", *_colours(), "; ".join([*legend(timeline), *_unseen(timeline, calls)]))
     parts = []
     if timeline.entries:
         heat = el("div", "memwb-scroll", _heat(timeline, calls, chosen), role="region", aria_label="Entries by call")
@@ -50,6 +50,13 @@ def _parts(timeline: Timeline, chosen: int) -> list[Node]:
     tokens = el("span", "memwb-push", f"{timeline.size} tokens in all", title=timeline.counter.name)
     parts.append(el("div", "memwb-frame memwb-calllist", head("Calls", tokens), lines))
     return parts
+
+
+def _colours() -> list[Node]:
+    return [
+        el("span", f"memwb-box memwb-rank-{at}", f"{at}" + "+" * (at == len(RANKS)), aria_hidden="true")
+        for at in range(1, len(RANKS) + 1)
+    ]
 
 
 def _around(calls: tuple[TimelineCall, ...], chosen: int) -> tuple[TimelineCall, ...]:
@@ -69,11 +76,15 @@ def _unseen(timeline: Timeline, calls: tuple[TimelineCall, ...]) -> list[str]:
 
 def _heat(timeline: Timeline, calls: tuple[TimelineCall, ...], chosen: int) -> Node:
     columns = [el("th", "", _open(call, chosen), scope="col", title=call.said) for call in calls]
-    rows = [_row(entry, calls, chosen) for entry in timeline.entries[:SHOWN_ENTRIES]]
+    rows = [_row(entry, timeline, calls, chosen) for entry in timeline.entries[:SHOWN_ENTRIES]]
     return el(
         "table",
         "memwb-cells",
-        el("thead", "", el("tr", "", el("th", "", "entry", scope="col"), *columns)),
+        el(
+            "thead",
+            "",
+            el("tr", "", el("th", "", "entry", scope="col"), el("th", "memwb-came", "came", scope="col"), *columns),
+        ),
         el("tbody", "", *rows),
     )
 
@@ -91,21 +102,29 @@ def _open(call: TimelineCall, chosen: int) -> Node:
     )
 
 
-def _row(entry: TimelineEntry, calls: tuple[TimelineCall, ...], chosen: int) -> Node:
-    cells = [_cell(entry, call, chosen) for call in calls]
-    label = el("th", "", shortened(entry.content, _LABEL_LENGTH), scope="row", title=shortened(entry.content, 400))
-    return el("tr", "", label, *cells)
+def _row(entry: TimelineEntry, timeline: Timeline, calls: tuple[TimelineCall, ...], chosen: int) -> Node:
+    kinds = ", ".join(dict.fromkeys(mark.kind for mark in entry.marks))
+    text = shortened(entry.content, 400)
+    sign = el("span", "memwb-sign", signs(entry), " ", role="img", aria_label=f"{kinds}:") if kinds else None
+    label = el(
+        "th",
+        "memwb-pointed" if kinds else "",
+        sign,
+        shortened(entry.content, _LABEL_LENGTH),
+        scope="row",
+        title=f"{kinds}: {text}" if kinds else text,
+    )
+    came, tokens = len(entry.places), sized(timeline.counter, entry.tokens * len(entry.places))
+    times = el("td", "memwb-came", f"{came}/{len(timeline.calls)}", title=f"in {came} of the calls, {tokens} tokens")
+    return el("tr", "", label, times, *[_cell(entry, call, chosen) for call in calls])
 
 
 def _cell(entry: TimelineEntry, call: TimelineCall, chosen: int) -> Node:
-    place = entry.places.get(call.number)
+    place, lacks = entry.places.get(call.number), entry.is_expected_at(call.number)
     if place is not None:
-        filled = strength(place)
-        level = "strong" if filled >= _STRONG else "middle" if filled >= _MIDDLE else "light"
-        mark, said = (
-            el("span", f"memwb-box memwb-{level}", str(place)),
-            f"call {call.number}: place {place} in the block",
-        )
+        mark, said = el("span", f"memwb-box memwb-rank-{rank(place)}", str(place)), f"place {place} in the block"
+    elif lacks:
+        mark, said = el("span", "memwb-box memwb-lacking", "✗"), "not in the block"
     elif call.number in entry.cut:
         mark, said = el("span", "memwb-box memwb-hollow", "·"), "found, not in the block"
     else:
@@ -114,7 +133,7 @@ def _cell(entry: TimelineEntry, call: TimelineCall, chosen: int) -> Node:
         "td",
         "memwb-chosen" if call.number == chosen else "",
         mark,
-        title=f"call {call.number}: {said}",
+        title=f"call {call.number}: {'expected, ' * lacks}{said}",
         action={"do": "show", "call": call.number},
     )
 
@@ -145,7 +164,7 @@ def _line(call: TimelineCall, chosen: int) -> Node:
         el("td", kind, mark, title=stage.reason or None),
         el("td", "", shortened(trace.query, 80) if trace.query is not None else el("span", "memwb-dim", "none")),
         el("td", "memwb-number", str(call.entries)),
-        el("td", "memwb-number", f"{call.tokens:,}"),
+        el("td", "memwb-number", sized(call.counter, call.tokens)),
         el("td", "memwb-bad" if trace.error else "", "injected" if trace.injected else shortened(trace.summary, 160)),
         data_key=f"call {call.number}",
     )
