@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,19 @@ ABOUT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))[
 def section(heading: str) -> str:
     """Return what stands below a heading, up to the next."""
     return README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
+def blocks(heading: str) -> list[str]:
+    """Return the blocks of Python below a heading."""
+    return re.findall(r"```python\n(.*?)```", section(heading), flags=re.DOTALL)
+
+
+async def ran(heading: str, place: int = 0, **names: Any) -> dict[str, Any]:
+    """Run a block below a heading as a cell, and return the names that it leaves."""
+    names = {"memwb": memwb, **names}
+    code = compile(blocks(heading)[place], "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    await eval(code, names)
+    return names
 
 
 def read_by_ci(*arguments: str) -> str:
@@ -49,19 +63,13 @@ def test_the_introduction_takes_at_most_ten_lines():
 
 
 async def test_the_example_of_extraction_runs(capsys):
-    [block] = re.findall(r"```python\n(.*?)```", section("Memories that write themselves"), flags=re.DOTALL)
-    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    names: dict[str, object] = {}
-    await eval(code, names)
+    await ran("Memories that write themselves")
 
     assert "saved       notes messages 0-1: 'The user is allergic to latex.'" in capsys.readouterr().out
 
 
 async def test_the_example_of_the_extraction_panel_runs():
-    [block] = re.findall(r"```python\n(.*?)```", section("Watch memories being written"), flags=re.DOTALL)
-    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    names: dict[str, object] = {"memwb": memwb}
-    await eval(code, names)
+    names = await ran("Watch memories being written")
 
     panel = names["panel"]
     assert [fact.state for fact in panel.state.facts] == ["written"]
@@ -73,10 +81,7 @@ async def test_the_example_of_the_extraction_panel_runs():
 async def test_the_example_of_a_real_agent_runs(tmp_path, monkeypatch):
     pytest.importorskip("strands", reason="The example runs an agent of the Strands SDK.")
     monkeypatch.chdir(tmp_path)
-    [block] = re.findall(r"```python\n(.*?)```", section("In a real agent"), flags=re.DOTALL)
-    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    names: dict[str, object] = {"memwb": memwb}
-    await eval(code, names)
+    names = await ran("In a real agent")
 
     assert [call.difference for call in names["calls"]] == [""]
     assert names["agent"].model.asked[0].messages == names["calls"][0].after
@@ -85,33 +90,27 @@ async def test_the_example_of_a_real_agent_runs(tmp_path, monkeypatch):
 
 
 async def test_the_example_of_a_conversation_runs():
-    block = re.findall(r"```python\n(.*?)```", section("On your own memories"), flags=re.DOTALL)[1]
-    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    names: dict[str, object] = {"memwb": memwb}
-    await eval(code, names)
+    names = await ran("On your own memories", 1)
 
     wb = names["wb"]
     assert repr(wb.conversation) == "Conversation(4 messages; model call 2 of 2; 1 change can be undone)"
-    assert repr(await wb.conversation.paste('[{"role": "user", "content": "Jazz?"}]')) in block
+    assert repr(await wb.conversation.paste('[{"role": "user", "content": "Jazz?"}]')) in section(
+        "On your own memories"
+    )
     assert wb.state.agent_state == {"visits": 3}
     wb.close()
 
 
 async def test_the_example_of_several_stores_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```python\n(.*?)```", section("Several stores, callbacks of your own"), flags=re.DOTALL)
-    names: dict[str, object] = {}
-    await eval(compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+    names = await ran("Several stores, callbacks of your own")
     assert capsys.readouterr().out == "- A grab bar costs 30 EUR.\n"
     names["wb"].close()
 
 
 async def test_the_example_of_sessions_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    [block] = re.findall(r"```python\n(.*?)```", section("Agents' sessions"), flags=re.DOTALL)
-    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    names: dict[str, object] = {"memwb": memwb}
-    await eval(code, names)
+    names = await ran("Agents' sessions")
 
     panel = names["panel"]
     assert repr(names["preview"]) == "SummaryPreview(2 pinned, 3 replaced, 5 kept; tokens 47 -> 38)"
@@ -123,9 +122,7 @@ async def test_the_example_of_sessions_runs(tmp_path, monkeypatch):
 
 async def test_the_example_of_an_evaluation_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    [block] = re.findall(r"```python\n(.*?)```", section("Which settings are better"), flags=re.DOTALL)
-    code = compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    await eval(code, {})
+    await ran("Which settings are better")
 
     assert (
         "+0.143 [+0.073, +0.214], 51 won, 17 lost, 91 tied (randomisation test, p < 0.001)" in capsys.readouterr().out
@@ -135,11 +132,9 @@ async def test_the_example_of_an_evaluation_runs(tmp_path, monkeypatch, capsys):
 
 async def test_the_example_of_a_guarded_folder_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    [block] = re.findall(r"```python\n(.*?)```", section("Guard it in CI"), flags=re.DOTALL)
-    names: dict[str, object] = {}
-    await eval(compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+    names = await ran("Guard it in CI")
 
-    said = re.search(r"check\(\)  # (.*)", block)
+    said = re.search(r"check\(\)  # (.*)", section("Guard it in CI"))
     assert said is not None
     assert repr(await names["folder"].check()) == said[1]
 
@@ -177,9 +172,7 @@ def test_the_changelog_opens_with_this_version():
 
 
 async def test_the_example_of_why_runs(capsys):
-    [block] = re.findall(r"```python\n(.*?)```", section("Why is it missing"), flags=re.DOTALL)
-    names: dict[str, object] = {"memwb": memwb}
-    await eval(compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+    names = await ran("Why is it missing")
 
     shown = capsys.readouterr().out
     assert (
@@ -192,13 +185,91 @@ async def test_the_example_of_why_runs(capsys):
 
 
 async def test_the_example_of_compare_and_keep_runs(tmp_path, monkeypatch):
-    [block] = re.findall(r"```python\n(.*?)```", section("Compare and keep"), flags=re.DOTALL)
-    names: dict[str, object] = {"memwb": memwb}
     monkeypatch.chdir(tmp_path)
-    await eval(compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+    names = await ran("Compare and keep")
 
-    assert repr(names["compared"]).removeprefix("Comparison(against the settings in force; ")[:-1] in block
+    assert repr(names["compared"]).removeprefix("Comparison(against the settings in force; ")[:-1] in section(
+        "Compare and keep"
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["snapshot", "still.html"]
     assert [hit.kept for hit in names["again"].state.hits] == [hit.kept for hit in names["wb"].state.hits]
     for name in ("wb", "again"):
         names[name].close()
+
+
+async def test_the_tour_of_five_minutes_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("strands", reason="The tour opens an agent of the Strands SDK.")
+    monkeypatch.chdir(tmp_path)
+    names = await ran("Five minutes with your own agent")
+
+    assert "The user is allergic to latex." in capsys.readouterr().out
+    assert "query: the whole history → rank 1" in str(names["found"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "agent_memory.py",
+        "memory_cases",
+        "test_agent_memory.py",
+    ]
+    names["wb"].close()
+
+
+async def test_the_example_of_a_store_of_ones_own_runs():
+    names = await ran("A store of your own")
+
+    assert [entry.content for entry in names["wb"].trace.entries] == ["Two bath mats, silicone."]
+    names["wb"].close()
+
+
+def test_every_notebook_stands_in_the_table_of_questions():
+    linked = re.findall(r"\]\(notebooks/(\w+)\.ipynb\) \|$", README, flags=re.MULTILINE)
+
+    assert linked == sorted(path.stem for path in (PROJECT / "notebooks").glob("*.ipynb"))
+
+
+async def test_the_example_of_opening_a_workbench_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    await memwb.TestMemoryStore(name="notes", path="notes.json").add("The mats are of rubber.")
+    agent = memwb.MemoryManager([memwb.TestMemoryStore(name="of-the-agent", persist=False)])  # a manager opens as well
+
+    names = await ran("On your own memories", agent=agent)
+    assert set(names) - {"memwb", "agent", "__builtins__"} == set()
+
+
+async def test_the_example_of_editing_runs():
+    names = await ran("Edit the store")
+
+    wb = names["wb"]
+    assert wb.entries.frame["content"].tolist() == ["I like tea.", "i LIKE tea!"]
+    assert await wb.state.source.stores[0].count() == 4
+    wb.close()
+
+
+async def test_the_example_of_callbacks_runs():
+    names = await ran("Callbacks to begin with")
+
+    wb = names["wb"]
+    assert wb.trace.text == "<memory>\n- I use a cane.\n</memory>"  # what was said already is left out: jazz
+    assert repr(await wb.probe()) in blocks("Callbacks to begin with")[0]
+    wb.close()
+
+
+async def test_the_example_of_the_timeline_and_the_tools_runs(capsys):
+    names = await ran("The same facts in nine calls, and the tools of the model")
+
+    assert capsys.readouterr().out.strip()
+    for name in ("panel", "tools", "wb"):
+        names[name].close()
+
+
+def test_every_block_of_python_is_run():
+    tested = re.findall(r'ran\(\s*"([^"]+)"(?:, (\d))?', Path(__file__).read_text(encoding="utf-8"))
+    headings = [part.split("\n", 1)[0] for part in README.split("\n## ")[1:]]
+    written = {(heading, place) for heading in headings for place in range(len(blocks(heading)))}
+
+    assert written - {(heading, int(place or 0)) for heading, place in tested} == set()
+
+
+def test_the_scripts_that_it_names_exist():
+    named = set(re.findall(r"`python -m (tests\.[\w.]+)", README))
+
+    assert named
+    assert [name for name in named if not (PROJECT / (name.replace(".", "/") + ".py")).is_file()] == []
