@@ -60,24 +60,38 @@ def of_hit(
         near=near,
     )
     rank = f"rank {hit.rank}" + (f" in {hit.store!r}" if len(manager.stores) > 1 else "")
+    measured = _measured(manager, hit)
     if hit.kept and watched is not None and watched.shown is False:
         what = f"the filter {watched.dropped_by}" if watched.dropped_by else f"the format {watched.__name__}"
-        return _out(replace(found, stage="format"), wanted, f"it was kept at {rank}, but {what} left it out")
+        floor = f" ({measured}, floor {watched.floor:g})" if measured and isinstance(watched.floor, int | float) else ""
+        return _out(replace(found, stage="format"), wanted, f"it was kept at {rank}, but {what} left it out{floor}")
     if hit.kept and trace.injected:
-        return replace(found, arrived=True, sentence=f"{wanted.name} arrived: {rank}{_on(hit)}.", stage="fold")
+        return replace(
+            found, arrived=True, sentence=f"{wanted.name} arrived: {rank}{_on(hit, measured)}.", stage="fold"
+        )
     if hit.kept:
         stage = trace.skipped_at or "format"
         return _out(replace(found, stage=stage), wanted, f"it was kept at {rank}, but {trace.summary}")
     if trace.stage("search").status == "failed":
         return _out(found, wanted, f"the search failed, {trace.reason}")
-    return _out(found, wanted, _cut(hit, rank, trace.hits, trace.settings.max_entries))
+    by = f", {measured}" if measured else ""
+    return _out(found, wanted, _cut(hit, rank, trace.hits, trace.settings.max_entries) + by)
 
 
 def _out(found: Explanation, wanted: Wanted, reason: str) -> Explanation:
     return replace(found, sentence=f"{wanted.name} did not arrive: {reason}.")
 
 
-def _on(hit: Hit) -> str:
+def _measured(manager: HasStores, hit: Hit) -> str:
+    """Say how near a hit is by its store's measure, ``similarity 0.31``; "" where that counts words, or is none."""
+    kind = next((getattr(store, "score_kind", None) for store in manager.stores if store.name == hit.store), None)
+    name = {"bm25": "BM25", "similarity": "similarity", "distance": "distance", "fused": "fused score"}.get(str(kind))
+    return "" if name is None or hit.score is None else f"{name} {hit.score:.3g}"
+
+
+def _on(hit: Hit, measured: str) -> str:
+    if measured:
+        return f", {measured}"
     if not hit.matched or hit.score != len(hit.matched):
         return ""
     from ..ranking import STOP_WORDS

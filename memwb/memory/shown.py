@@ -23,17 +23,19 @@ class Watched:
         wanted: The entry.
         shown: Whether the last text shows it; None before there was one, or where it was not among the entries.
         dropped_by: The name of the filter that left it out; "" where none is known to.
+        floor: The least score that this filter lets through, where it has a parameter ``least``; else None.
     """
 
     format: Callable[[Any], Any]
     wanted: Wanted
     shown: bool | None = field(default=None, init=False)
     dropped_by: str = field(default="", init=False)
+    floor: Any = field(default=None, init=False)
 
     def __call__(self, context: InjectionFormatContext) -> Any:
         """Return the other format's text."""
         text = self.format(replace(context, entries=list(context.entries)))
-        self.shown, self.dropped_by = None, ""
+        self.shown, self.dropped_by, self.floor = None, "", None
         if isinstance(text, str) and any(map(self.wanted.is_entry, context.entries)):
             try:
                 self._look(text, context)
@@ -50,7 +52,7 @@ class Watched:
         for chosen in filters_of(self.format):
             entries = chosen(list(entries))
             if not any(map(self.wanted.is_entry, entries)):
-                self.shown, self.dropped_by = False, name_of(chosen)
+                self.shown, self.dropped_by, self.floor = False, name_of(chosen), _floor_of(chosen)
                 return
         rest = [entry for entry in context.entries if not self.wanted.is_entry(entry)]
         self.shown = bool(text.strip()) and self.format(replace(context, entries=rest)) != text
@@ -72,3 +74,11 @@ def name_of(callback: Any) -> str:
     """Return what a filter is called; of a partial, what its function is."""
     function = getattr(callback, "func", callback)
     return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _floor_of(chosen: Callable[[Any], Any]) -> Any:
+    """Return the ``least`` that a filter is called with; of a partial, what it was given, else the default."""
+    import inspect
+
+    parameter = inspect.signature(chosen).parameters.get("least")
+    return None if parameter is None or parameter.default is parameter.empty else parameter.default

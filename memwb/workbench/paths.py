@@ -16,9 +16,10 @@ _TABLE = "session_entries"
 
 
 def open_path(path: Path) -> Any:
-    """Return the store for a path: a TestMemoryStore for a file, an SQLiteStore or a FileStore for sessions.
+    """Return the store for a path: of memories in a JSON file or a database, or of sessions in a database or folder.
 
-    Nothing is changed, and of a file of memories nothing is read yet; a name that ends in .json need not exist.
+    Which of both a database holds, its tables tell. Nothing is changed, and of a JSON file nothing is read yet; a name
+    that ends in .json need not exist.
 
     Raises:
         ConfigError: There is something else, or nothing where a database, or any kind of store, may be meant.
@@ -27,11 +28,12 @@ def open_path(path: Path) -> Any:
     if path.is_dir():
         return _folder(path)
     if _is_database(path):
-        _check_table(path)
-        return SQLiteStore(path)
+        return _database(path)
     if path.suffix in _DATABASES and not _has_bytes(path):
         raise _refused(
-            path, "is empty" if path.exists() else "does not exist", "give the path of a database of sessions"
+            path,
+            "is empty" if path.exists() else "does not exist",
+            "give the path of a database of memories or sessions; SQLiteMemoryStore(path) makes one of memories",
         )
     if path.suffix == ".jsonl":
         raise _refused(
@@ -88,19 +90,26 @@ def _is_database(path: Path) -> bool:
         return file.read(len(_SQLITE)) == _SQLITE
 
 
-def _check_table(path: Path) -> None:
-    """Refuse a database that holds something else: opening it as a store would make the table there."""
+def _database(path: Path) -> Any:
+    """Return the store of a database; one that holds something else is refused, since a store would add its tables."""
     import sqlite3
     from contextlib import closing
+
+    from ..stores import SQLiteMemoryStore
+    from ..stores.sqlite import is_memory_file
 
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     except sqlite3.Error:  # locked or damaged: the store says so when it is read
-        return
+        return SQLiteStore(path)
+    if is_memory_file(set(tables)):
+        return SQLiteMemoryStore(path)
     if _TABLE not in tables:
         held = ", ".join(map(repr, tables[:5])) or "no table"
-        raise _refused(path, f"is a database without sessions (the table {_TABLE}); it holds {held}", "give another")
+        fault = f"is a database without memories and without sessions (the table {_TABLE}); it holds {held}"
+        raise _refused(path, fault, "give another")
+    return SQLiteStore(path)
 
 
 def _refused(path: Path, fault: str, advice: str) -> ConfigError:

@@ -85,9 +85,12 @@ def test_what_is_something_else_is_refused_and_left_as_it_is(tmp_path):
         ("", r"is a folder without sessions .*; it holds 'empty.db', 'lines.jsonl', 'other.db', 'session_1'; give a"),
         ("session_1", r"is a session of the Strands SDK; open it by Workbench\(\.\.\., messages=Path\(\.\.\.\)\)"),
         ("lines.jsonl", "is a JSONL file; give the folder of sessions that it lies in"),
-        ("empty.db", "is empty; give the path of a database of sessions"),
-        ("none.db", "does not exist; give the path of a database of sessions"),
-        ("other.db", r"is a database without sessions \(the table session_entries\); it holds 'things'; give another"),
+        ("empty.db", "is empty; give the path of a database of memories or sessions; SQLiteMemoryStore"),
+        ("none.db", "does not exist; give the path of a database of memories or sessions; SQLiteMemoryStore"),
+        (
+            "other.db",
+            r"is a database without memories and without sessions \(the table .*\); it holds 'things'; give another",
+        ),
     ):
         with pytest.raises(ConfigError, match=told) as caught:
             open_path(tmp_path / name)

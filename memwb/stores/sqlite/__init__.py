@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._file import is_memory_file
 from .store import SQLiteMemoryStore
 
-__all__ = ["SQLiteMemoryStore"]
+__all__ = ["SQLiteMemoryStore", "is_memory_file"]
