@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .. import callbacks
+from ..memory.types import InjectionQueryContext
 from .editor import NAMES
 from .limit import Budget
 from .lint import TOKEN_BUDGET, Finding, Findings, findings
@@ -51,11 +53,20 @@ class Review:
         """Render hostile entries with the format in force, and return what got out of its place.
 
         The format runs once for each of them and four times on harmless ones, all within the time limit of one
-        callback. The preview stays as it is.
+        callback; before each the query, which may keep something for it, on a conversation that says "Hello.". The
+        preview stays as it is.
         """
         await self._state.settled()
-        function = self._format
-        found = await probe(function, Budget(self._state.time_limit).limited)
+        function, query = self._format, self._state.slots["query"].function
+
+        def called(context: Any) -> Any:
+            """Call the format as a model call does, where the query may keep something for it."""
+            if query is not None:
+                with suppress(Exception):  # what the query makes of these words does not matter here
+                    query(InjectionQueryContext([{"role": "user", "content": [{"text": "Hello."}]}]))
+            return function(context)
+
+        found = await probe(called, Budget(self._state.time_limit).limited)
         self._probed = function, found
         self._publish()
         return found

@@ -144,6 +144,15 @@ async def test_a_result_is_kept_as_long_as_its_format_is_in_force(state):
     assert state.review.probed is None
 
 
-async def test_a_filter_that_needs_the_conversation_says_so_here_as_well(state):
+async def test_a_format_that_needs_what_its_query_keeps_is_probed_like_any_other(state):
     await state.set(query=callbacks.Remembering(), format=callbacks.Filtered(callbacks.bullet_list, callbacks.not_said))
-    assert (await state.review.probe()).broken == ()
+
+    found = await state.review.probe()
+    assert (found.stopped, found.broken, len(found.outcomes)) == ("", (), len(HOSTILE))
+
+
+async def test_a_query_that_fails_on_the_words_of_the_probe_does_not_stop_it(state):
+    await state.set(query=lambda context: context.messages[7]["content"][0]["text"])
+
+    found = await state.review.probe()
+    assert (found.stopped, found.broken, len(found.outcomes)) == ("", (), len(HOSTILE))
