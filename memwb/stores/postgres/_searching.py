@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 DEPTH = 100
 """The least that each of two rankings is read before they are fused."""
 
+MOST_EXACT = 1 << 25
+"""Up to so many bytes of vectors (about 20,000 of 384 numbers) each is looked at; beyond, the index finds most."""
+
 _MOST_LOOKED_AT = 1000  # the most that hnsw.ef_search takes
 _ITERATES = (0, 8)  # the pgvector that goes on looking in the index while a filter takes too little
 
@@ -26,12 +29,14 @@ _WORDS: LiteralString = (
     "(SELECT %(asked)s::tsquery AS for_words) asked WHERE t.words @@ asked.for_words AND {narrowed} "
     "ORDER BY ts_rank(t.words, asked.for_words) DESC, t.created_at DESC, t.place DESC LIMIT %(limit)s"
 )
-# The expression is that of the index. A vector that was made of another text than the entry's is passed over.
+# A vector that was made of another text than the entry's is passed over.
 _MEANING: LiteralString = (
     "SELECT {read}, 1 - (v.embedding::vector({size}) <=> %(vector)s::vector({size})) FROM {vectors} v "
     "JOIN {table} t ON t.place = v.place AND t.digest = v.digest WHERE v.model = %(model)s AND {narrowed} "
-    "ORDER BY v.embedding::vector({size}) <=> %(vector)s::vector({size}) LIMIT %(limit)s"
+    "ORDER BY {order} LIMIT %(limit)s"
 )
+_BY_INDEX: LiteralString = "v.embedding::vector({size}) <=> %(vector)s::vector({size})"
+_EXACTLY: LiteralString = "(" + _BY_INDEX + ") + 0"  # no longer the expression of the index
 
 
 def vector_text(vector: Any) -> str:
@@ -79,11 +84,13 @@ def by_meaning(
 
     def work(connection: Connection[Any]) -> Ranked:
         with connection.transaction():
+            version, held = _about(connection, schema)
             looked_at = min(max(40, 2 * limit), _MOST_LOOKED_AT)
             connection.execute("SELECT set_config('hnsw.ef_search', %s, true)", (str(looked_at),))
-            if _version(connection) >= _ITERATES:
+            if version >= _ITERATES:
                 connection.execute("SELECT set_config('hnsw.iterative_scan', 'strict_order', true)")
-            ranked = _rows(schema, connection, _MEANING, asked, given, size=size)
+            order = SQL(_EXACTLY if held <= MOST_EXACT else _BY_INDEX).format(size=size)
+            ranked = _rows(schema, connection, _MEANING, asked, given, size=size, order=order)
         return [(row, round(score, 6)) for row, score in ranked if score > least]
 
     return work
@@ -120,6 +127,12 @@ def _rows(
     return [(read(found), found[8]) for found in connection.execute(statement, {**given, **values})]
 
 
-def _version(connection: Connection[Any]) -> tuple[int, ...]:
-    found = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
-    return tuple(int(part) for part in found[0].split(".")[:2]) if found else (0,)
+def _about(connection: Connection[Any], schema: Schema) -> tuple[tuple[int, ...], int]:
+    """Return the version of pgvector, and how many bytes of vectors there are."""
+    from psycopg.sql import Identifier
+
+    found = connection.execute(
+        "SELECT extversion, pg_table_size(%s::regclass) FROM pg_extension WHERE extname = 'vector'",
+        (Identifier(schema.vectors).as_string(connection),),
+    ).fetchone()
+    return (tuple(map(int, found[0].split(".")[:2])), found[1]) if found else ((0,), 0)
