@@ -55,13 +55,17 @@ class MemoryFile(Database):
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        self._refuse_another_kind(names)
         try:
             if not names:
                 connection.execute("PRAGMA page_size = 8192")
             if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 connection.execute("PRAGMA journal_mode = WAL")
             if not names >= TABLES:
-                self._make(connection, names)
+                with Transaction(connection):
+                    for statement in _SCHEMA:
+                        connection.execute(statement)
+                    connection.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", _BEGINNING.items())
         except sqlite3.OperationalError as error:
             if code_of(error) not in (READONLY, CANTOPEN) or not names >= TABLES:
                 raise
@@ -71,16 +75,12 @@ class MemoryFile(Database):
             cause = f"it is of version {version!r}, and this memwb reads version {_VERSION}"
             raise DamagedFileError(self.path or ":memory:", "table about", cause, prefix=f"{WHERE}: ")
 
-    def _make(self, connection: sqlite3.Connection, names: set[str]) -> None:
-        if names - TABLES - {"sqlite_sequence", "sqlite_stat1", "sqlite_stat4"}:
+    def _refuse_another_kind(self, names: set[str]) -> None:
+        if names - TABLES - {"sqlite_stat1", "sqlite_stat4"}:
             held = ", ".join(sorted(names))
             cause = f"it is a database of something else, with the tables {held}"
             advice = "Give a file of its own."
             raise DamagedFileError(self.path or ":memory:", "", cause, prefix=f"{WHERE}: ", advice=advice)
-        with Transaction(connection):
-            for statement in _SCHEMA:
-                connection.execute(statement)
-            connection.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", _BEGINNING.items())
 
 
 def about(connection: sqlite3.Connection) -> dict[str, Any]:
