@@ -9,6 +9,17 @@ _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
     "\ufffe\uffff\ud800-\udfff\U000e0001-\U000e007f]"
 )
+_CONTROLS = {
+    0x00: "null",
+    0x07: "bell",
+    0x08: "backspace",
+    0x0B: "vertical tab",
+    0x0C: "form feed",
+    0x0D: "carriage return",
+    0x1B: "escape",
+    0x7F: "delete",
+}
+"""Control characters, to which Unicode gives no names of their own."""
 _XML_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -45,6 +56,32 @@ def visible(text: str) -> str:
     if text.isprintable():  # as nearly every text is; none of the characters sought is
         return text
     return _CONTROL.sub(lambda match: _escape(match.group()), text)
+
+
+def seen_apart(text: str) -> list[tuple[str, str]]:
+    r"""Part a text into pieces as they are shown, each with its name where it is a hidden character, else "".
+
+    The name is Unicode's, with the code: ``("\u200b", "zero width space U+200B")``.
+    """
+    if text.isprintable():
+        return [(text, "")]
+    pieces: list[tuple[str, str]] = []
+    at = 0
+    for match in _CONTROL.finditer(text):
+        if match.start() > at:
+            pieces.append((text[at : match.start()], ""))
+        pieces.append((_escape(match.group()), hidden_name(match.group())))
+        at = match.end()
+    return [*pieces, (text[at:], "")] if at < len(text) else pieces
+
+
+def hidden_name(character: str) -> str:
+    """Return what a character is called: ``right-to-left override U+202E``."""
+    import unicodedata  # only hidden characters need it
+
+    code = ord(character)
+    kind = {"Cs": "lone surrogate", "Cn": "no character"}.get(unicodedata.category(character), "control character")
+    return f"{unicodedata.name(character, _CONTROLS.get(code, kind)).lower()} U+{code:04X}"
 
 
 def _escape(character: str) -> str:

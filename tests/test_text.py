@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwb._text import counted, cropped, estimate_tokens, quoted, shortened, visible, xml_forbidden
+from memwb._text import (
+    counted,
+    cropped,
+    estimate_tokens,
+    hidden_name,
+    quoted,
+    seen_apart,
+    shortened,
+    visible,
+    xml_forbidden,
+)
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("x" * 400, 100)])
@@ -99,3 +109,24 @@ def test_a_long_text_is_cropped_to_its_beginning() -> None:
 def test_a_long_text_is_shortened_as_if_all_of_it_were_read(text: str, length: int) -> None:
     line = " ".join(visible(text).split())
     assert shortened(text, length) == (line if len(line) <= length else line[: length - 1].rstrip() + "…")
+
+
+@given(st.text(alphabet="ab\u200b\x1b\u202e\n é\ud800", max_size=30))
+def test_the_pieces_of_a_text_are_what_is_shown_of_it_and_hidden_ones_have_names(text: str) -> None:
+    pieces = seen_apart(text)
+    assert "".join(shown for shown, _ in pieces) == visible(text)
+    assert all(shown.startswith("\\") == bool(name) for shown, name in pieces)
+
+
+@pytest.mark.parametrize(
+    ("character", "name"),
+    [
+        ("\u200b", "zero width space U+200B"),
+        ("\x00", "null U+0000"),
+        ("\x85", "control character U+0085"),
+        ("\ud800", "lone surrogate U+D800"),
+        ("\ufffe", "no character U+FFFE"),
+    ],
+)
+def test_a_hidden_character_is_called_as_unicode_does(character: str, name: str) -> None:
+    assert hidden_name(character) == name

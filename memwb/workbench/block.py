@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from xml.parsers import expat
 
 from .._redact import masked
-from .._text import counted, quoted, visible
+from .._text import counted, quoted, seen_apart, visible
 from ..memory import Hit, InjectionTrace
 
 _MARKUP = re.compile(r"\s*<[A-Za-z_!?/]")
@@ -38,6 +38,20 @@ class Fault:
         return f"not well-formed: line {self.line}, column {self.column}{of}: {self.reason}"
 
 
+class Hidden(NamedTuple):
+    r"""A character of the block that a reader would not see.
+
+    Attributes:
+        escape: How it is shown: ``\u200b``.
+        name: Unicode's name for it, with its code: ``zero width space U+200B``.
+        lines: The lines that hold it, from 1.
+    """
+
+    escape: str
+    name: str
+    lines: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Block:
     """What can be said of the form of a block.
@@ -46,12 +60,12 @@ class Block:
         kind: ``"none"`` where nothing is injected; ``"text"`` without markup, as a bullet list; ``"well-formed"`` or
             ``"broken"`` XML.
         fault: Where it is broken.
-        hidden: Characters that a page would hide or turn around, by their escapes, with the lines that hold them.
+        hidden: Characters that a page would hide or turn around.
     """
 
     kind: Literal["none", "text", "well-formed", "broken"]
     fault: Fault | None = None
-    hidden: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    hidden: tuple[Hidden, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -59,7 +73,9 @@ class Block:
         form = {"none": "", "text": "no markup", "well-formed": "well-formed", "broken": ""}[self.kind]
         parts = [self.fault.sentence if self.fault is not None else form]
         if self.hidden:
-            shown = ", ".join(f"{sign} in line {', '.join(map(str, lines[:5]))}" for sign, lines in self.hidden[:5])
+            shown = ", ".join(
+                f"{each.escape} ({each.name}) in line {', '.join(map(str, each.lines[:5]))}" for each in self.hidden[:5]
+            )
             parts.append(f"{counted(len(self.hidden), 'hidden character')}: {shown}")
         return "; ".join(filter(None, parts))
 
@@ -121,12 +137,12 @@ def _fault(text: str) -> tuple[int, int, str] | None:
     return None
 
 
-def _hidden(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _hidden(text: str) -> tuple[Hidden, ...]:
     if text.isprintable() or visible(text) == text:
         return ()
-    found: dict[str, dict[int, None]] = {}
+    found: dict[tuple[str, str], dict[int, None]] = {}
     for number, line in enumerate(text.split("\n"), 1):
-        for sign in line:
-            if not sign.isprintable() and (escape := visible(sign)) != sign:
-                found.setdefault(escape, {})[number] = None
-    return tuple((escape, tuple(lines)) for escape, lines in found.items())
+        for escape, name in seen_apart(line):
+            if name:
+                found.setdefault((escape, name), {})[number] = None
+    return tuple(Hidden(*sign, tuple(lines)) for sign, lines in found.items())

@@ -118,6 +118,21 @@ def test_a_whole_session(bench):
     assert wb.chosen() == ["4"]
     assert wb.verdict.inner_text().endswith("did not arrive: rank 4 in 'profile', limit 2.")
 
+    # The lines of the block, one after the other: each marks its hit.
+    keys.tab_to("<memory>")
+    marked = wb.hits.locator(".memwb-linked [aria-colindex='3']")
+    assert marked.count() == 0
+    for key, hit in (
+        ("ArrowDown", wb.rows()[0]),
+        ("ArrowDown", wb.rows()[1]),
+        ("Home", None),
+        ("ArrowDown", wb.rows()[0]),
+    ):
+        keys.press(key)
+        assert marked.all_inner_texts() == ([hit] if hit else [])
+    assert "<entry" in keys.focus()["name"]
+    assert keys.focus()["outline"] > 0
+
     # What happened, and back.
     keys.tab_to("Why", "Shift+Tab")
     keys.press("Enter")

@@ -208,8 +208,8 @@ async def test_b59_in_the_block_that_a_format_of_ones_own_makes(text):
     state = await settled(ListStore("cane"), "cane", injection={"format": lambda context: f"block {text}"})
 
     check(state)
-    assert f"block {text}" in panes.lower(state).text()
-    assert f"block {text}" in panes.lower(state, "input").text()
+    assert visible(f"block {text}") in panes.lower(state).text()
+    assert visible(f"block {text}") in panes.lower(state, "input").text()
 
 
 async def test_b59_in_the_file_beside_a_missing_one(text, tmp_path):

@@ -220,15 +220,18 @@ async def test_the_block_is_shown_line_by_line_with_the_tokens_of_each_entry_and
     assert read(panes.lower(state)) == lines("""
         [Block][Model input][Entries 2] 2 entries, ~31 tokens · well-formed [copy]
         <memory>
-        2
+        ~2
         <entry source="profile">I use a cane.
-        15
+        ~15
         It is black.</entry>
         <entry source="profile">I use a pen.</entry>
-        11
+        ~11
         </memory>
-        3
+        ~3
     """)
+    assert [each.attributes.get("tabindex") for each in walk(panes.lower(state)) if each.classes == "memwb-line"] == [
+        *("0", "-1", "-1", "-1", "-1")
+    ]
     links = [each.attributes.get("data-link") for each in walk(panes.lower(state)) if each.classes == "memwb-line"]
     assert links == [None, "profile/1", "profile/1", "profile/2", None]
     assert list(map(hit_key, state.hits)) == ["profile/1", "profile/2"]
@@ -241,6 +244,27 @@ async def test_the_lines_of_a_format_of_ones_own_are_linked_where_they_hold_an_e
     state = await settled(memories(), injection={"max_entries": 2, "format": titled})
     links = [each.attributes.get("data-link") for each in walk(panes.lower(state)) if each.classes == "memwb-line"]
     assert links == [None, "profile/1", "profile/2"]
+
+
+@pytest.mark.parametrize("tab", ["block", "input"])
+async def test_a_hidden_character_tells_its_name(tab):
+    state = await settled(ListStore("a \u200bcane\x1b[0m"), "cane")
+    found = [node for node in walk(panes.lower(state, tab)) if node.classes == "memwb-unseen"]
+    assert [(node.children, node.attributes["title"], node.attributes["aria-label"]) for node in found] == [
+        (("\\u200b",), *["zero width space U+200B"] * 2),
+        (("\\x1b",), *["escape U+001B"] * 2),
+    ]
+
+
+async def test_tokens_that_are_counted_exactly_have_no_sign_of_an_estimate():
+    class Words:
+        name, exact = "words", True
+
+        def count(self, text):
+            return len(text.split())
+
+    state = await settled(ListStore("a cane"), "cane", token_counter=Words())
+    assert "~" not in read(panes.lower(state))
 
 
 async def test_of_an_endless_block_some_is_shown_and_how_much_is_not():

@@ -40,7 +40,7 @@ async def test_the_default_block_is_well_formed_whatever_the_memories_hold():
 async def test_a_character_that_xml_has_no_form_for_is_told_with_its_entry():
     block = await block_of(["tea one", "tea\x08two"])  # the documented format leaves it as it is
     assert block.sentence.startswith("not well-formed: line 2, column 26, in 'tea\\x08two': a character that XML does")
-    assert block.sentence.endswith("1 hidden character: \\x08 in line 2")
+    assert block.sentence.endswith("1 hidden character: \\x08 (backspace U+0008) in line 2")
 
 
 async def test_a_format_without_escaping_is_told_with_line_column_and_entry():
@@ -63,8 +63,14 @@ async def test_a_list_is_no_markup():
 
 async def test_hidden_characters_are_named_with_their_lines():
     block = await block_of(["tea \u202eright\u200b", "tea\u200b"], bullets)
-    assert block.hidden == (("\\u200b", (1, 2)), ("\\u202e", (2,)))
-    assert block.sentence == "no markup; 2 hidden characters: \\u200b in line 1, 2, \\u202e in line 2"
+    assert block.hidden == (
+        ("\\u200b", "zero width space U+200B", (1, 2)),
+        ("\\u202e", "right-to-left override U+202E", (2,)),
+    )
+    assert block.sentence == (
+        "no markup; 2 hidden characters: \\u200b (zero width space U+200B) in line 1, 2, \\u202e (right-to-left "
+        "override U+202E) in line 2"
+    )
 
 
 async def test_without_a_block_there_is_nothing_to_say():

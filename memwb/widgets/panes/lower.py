@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
 from ..._text import counted
+from ...tokens import sized
 from ...workbench.block import entry_lines
 from .entries import Opened, entries_pane
 from .hits import hit_key
-from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, block_text, cropped, earlier, frame
+from .parts import FOLDED_CHARACTERS, SHOWN_CHARACTERS, SHOWN_MESSAGES, block_text, cropped, earlier, frame, signed
 
 if TYPE_CHECKING:
     from ...memory import InjectionTrace
@@ -80,7 +81,8 @@ def _block(state: WorkbenchState, trace: InjectionTrace) -> list[Node]:
     shown = [el("div", "memwb-more memwb-warn", f"⚠ {told}", role="status")] if told else []
     sizes = _sizes(lines, links, state.token_counter)
     told = _counter_told(state.token_counter)
-    shown += [_line(*row, told) for row in zip(lines[:_SHOWN_LINES], links, sizes, strict=False)]
+    rows = [_line(at, *row, told) for at, row in enumerate(zip(lines[:_SHOWN_LINES], links, sizes, strict=False))]
+    shown.append(el("div", "", *rows, role="list", aria_label="Lines of the block, by arrow keys"))
     if len(lines) > _SHOWN_LINES:
         shown.append(el("div", "memwb-more", f"{len(lines) - _SHOWN_LINES:,} more lines"))
     return shown
@@ -91,14 +93,23 @@ def _sizes(lines: list[str], links: list[str | None], counter: TokenCounter) -> 
     sizes = [""] * len(lines)
     for link, places in groupby(range(min(len(lines), len(links))), key=links.__getitem__):
         for part in [list(places)] if link is not None else [[at] for at in places]:
-            sizes[part[0]] = str(counter.count("\n".join(lines[part[0] : part[-1] + 1])))
+            sizes[part[0]] = sized(counter, counter.count("\n".join(lines[part[0] : part[-1] + 1])))
     return sizes
 
 
-def _line(line: str, link: str | None, size: str, told: str) -> Node:
+def _line(at: int, line: str, link: str | None, size: str, told: str) -> Node:
+    """One line; Tab reaches the first, arrow keys the others, and where the keyboard is, its hit is marked."""
     of = "entry" if link is not None else "line"
     beside = el("small", "", size, title=f"of this {of}: {told}" if size else None)
-    return el("div", "memwb-line", el("pre", "", line or " "), beside, data_link=link)
+    return el(
+        "div",
+        "memwb-line",
+        el("pre", "", *signed(line or " ")),
+        beside,
+        data_link=link,
+        role="listitem",
+        tabindex="-1" if at else "0",
+    )
 
 
 def _cache(state: WorkbenchState) -> Node:
@@ -123,5 +134,5 @@ def _message(message: dict[str, Any], trace: InjectionTrace, at: int, *, last: b
         shown = text if kind == "text" else f"{kind}: {text}"
         classes, view = ("memwb-part memwb-injected", f"block in {at}") if injected else ("memwb-part", None)
         limit = SHOWN_CHARACTERS if injected or last else FOLDED_CHARACTERS
-        parts.append(el("pre", classes, cropped(shown, limit) or " ", data_view=view))
+        parts.append(el("pre", classes, *signed(cropped(shown, limit) or " "), data_view=view))
     return el("div", "memwb-message", el("div", "memwb-role", message["role"]), *parts, data_key=f"i{at}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..._dom import Node, el
-from ..._text import counted, visible
+from ..._text import counted, seen_apart, visible
 
 if TYPE_CHECKING:
     from ...memory import InjectionTrace
@@ -45,6 +45,14 @@ def cropped(text: str, limit: int = SHOWN_CHARACTERS) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… {len(text) - limit:,} more characters"
+
+
+def signed(text: str) -> list[Node | str]:
+    """Return a text in which each hidden character tells its name."""
+    return [
+        el("span", "memwb-unseen", shown, title=name, role="img", aria_label=name) if name else shown
+        for shown, name in seen_apart(text)
+    ]
 
 
 def failed_stores(trace: InjectionTrace) -> list[str]:

@@ -145,6 +145,24 @@ async function copy(text, root) {
   setTimeout(() => { button.textContent = "copy"; }, 1500);
 }
 
+// Of the lines of a list Tab reaches one, and the arrow keys go from there; Tab comes back to where one was.
+const LINE = "[role='listitem'][tabindex]";
+function rove(event) {
+  const here = event.target.closest?.(LINE);
+  if (!here || event.ctrlKey || event.metaKey || event.altKey) return false;
+  const lines = [...here.parentElement.children].filter((each) => each.matches(LINE));
+  const at = lines.indexOf(here);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: lines.length - 1 }[event.key];
+  if (to === undefined) return false;
+  event.preventDefault();
+  const line = lines[Math.max(0, Math.min(to, lines.length - 1))];
+  here.tabIndex = -1;
+  line.tabIndex = 0;
+  line.focus({ preventScroll: true });
+  scrollTo(line);
+  return true;
+}
+
 function owner(event, root) {
   for (let at = event.target; at && at !== root; at = at.parentElement) if (at.memwb) return at;
   return null;
@@ -180,6 +198,8 @@ function listen(root) {
   };
   bench.addEventListener("pointerover", (event) => point(event, true));
   bench.addEventListener("pointerout", (event) => point(event, false));
+  bench.addEventListener("focusin", (event) => point(event, true));
+  bench.addEventListener("focusout", (event) => point(event, false));
   let pointed;
   bench.addEventListener("memwb-point", (event) => { // by the keyboard, in a table
     if (pointed !== undefined) link(bench, pointed, false);
@@ -229,6 +249,7 @@ function render({ model, el }) {
       event.preventDefault();
       return form.querySelector(saves ? ".memwb-save" : ".memwb-cancel")?.click();
     }
+    if (rove(event)) return;
     const target = owner(event, root);
     if (!target) return;
     if (target.tagName === "SELECT") return; // its keys are the browser's
