@@ -28,6 +28,7 @@ Ranking = Literal["bm25", "overlap"]
 K1, B = 1.2, 0.75
 _LEAST_IDF = 1e-6
 _FEW = 2000
+_ROUNDING = 1 + 1e-9
 _NUMBER_BITS = 32
 
 Documents = Iterable[tuple[int, Mapping[str, int]]]
@@ -107,7 +108,7 @@ class Scored:
 
         if len(self.places) <= limit:
             return self, self._where(numpy.zeros(len(self.places), bool))
-        least = numpy.partition(self.scores, len(self.scores) - limit)[len(self.scores) - limit]
+        least = _at_rank(self.scores, limit)
         return self._where(self.scores > least), self._where(self.scores == least)
 
     def at(self, places: Collection[int]) -> Scored:
@@ -118,6 +119,16 @@ class Scored:
 
     def _where(self, mask: Any) -> Scored:
         return Scored(self.places[mask], self.scores[mask])
+
+
+def _at_rank(scores: Any, rank: int) -> Any:
+    """Return the score that stands at a rank, from 1."""
+    import numpy
+
+    if scores.dtype == float:
+        return numpy.partition(scores, len(scores) - rank)[len(scores) - rank]
+    reached = numpy.bincount(scores)[::-1].cumsum()  # of whole numbers few are different
+    return len(reached) - 1 - int(numpy.searchsorted(reached, rank))
 
 
 class Search:
@@ -164,12 +175,13 @@ class Search:
         """Return the entries that may be among so many best, with all that tie with the last; None: all."""
         import numpy
 
-        scores = numpy.zeros(self._size)
-        left = [weight * (K1 + 1 if self._bm25 else 1) for _, weight in self._tokens]
+        scores = numpy.zeros(self._size, float if self._bm25 else numpy.uint32)
+        bounds = [weight * (K1 + 1 if self._bm25 else 1) for _, weight in self._tokens]
         candidates: Any = None  # the places that may still be among the best; None as long as any may
         for at, (number, weight) in enumerate(self._tokens):
-            if limit is not None:
-                candidates = self._cut(scores, candidates, limit, math.fsum(left[at:]))
+            left = math.fsum(bounds[at:]) * _ROUNDING
+            if limit is not None and left < math.fsum(bounds[:at]):  # else no score is high enough yet
+                candidates = self._cut(scores, candidates, limit, left)
             rows = self._rows(number, candidates)
             scores[rows[:, 0]] += self._value(rows, weight)
         places = numpy.flatnonzero(scores) if candidates is None else candidates
@@ -184,14 +196,14 @@ class Search:
         if len(places) < limit:
             return None
         held = scores[places]
-        least = numpy.partition(held, len(held) - limit)[len(held) - limit]
+        least = _at_rank(held, limit)
         if candidates is None and left >= least:
             return None
-        return places[held + left * (1 + 1e-9) >= least]
+        return places[held + left >= least]
 
     def _value(self, rows: Any, weight: float) -> Any:
         if not self._bm25:
-            return weight
+            return 1
         count = rows[:, 1].astype(float)
         return weight * (count * (K1 + 1) / (count + K1 * (1 - B + B * rows[:, 2] / self._mean)))
 
