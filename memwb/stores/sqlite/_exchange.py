@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ...catalog import Record
 from ...errors import ConflictError, DuplicateEntryError
-from ...ranking import Tokenizer
 from .._exchange import difference
-from .._items import Sources, draft, give_times, told_by
+from .._items import draft, give_times, told_by
 from . import _rows
+from ._access import FileAccess
 from ._file import WHERE, about, set_about
 from ._rows import Row
 
@@ -41,19 +41,8 @@ class _OnlyChecked(Exception):
         self.done = done
 
 
-class SQLiteExchanging:
+class SQLiteExchanging(FileAccess):
     """The part of ``SQLiteMemoryStore`` that makes several changes at once, and takes them back."""
-
-    name: str
-    owner: str | None
-    writable: bool
-    _sources: Sources
-    _where: str
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """What turns contents into tokens."""
-        raise NotImplementedError
 
     @property
     def fixed(self) -> str:
@@ -188,21 +177,3 @@ class SQLiteExchanging:
             rows.append(row)
         set_about(connection, next_place=place + len(rows))
         return rows
-
-    async def _write(self, action: Callable[[sqlite3.Connection], _T]) -> _T:
-        raise NotImplementedError
-
-    def _require_writable(self, method: str) -> None:
-        raise NotImplementedError
-
-    def _owner_of(self, owner: str | None) -> str:
-        raise NotImplementedError
-
-    def _row(self, connection: sqlite3.Connection, id: str) -> Row | None:
-        raise NotImplementedError
-
-    def _check_free(self, connection: sqlite3.Connection, row: Row) -> None:
-        """Refuse a text that another entry of its owner holds."""
-        holder = _rows.by_owner_and_text(connection, row.owner, row.content)
-        if holder is not None:
-            raise DuplicateEntryError(holder, self._where, "content")

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ... import _time, ranking
+from ... import _time
 from ..._settings import checked_flag, checked_path, checked_seconds
 from ..._time import Clock, IdFactory
 from ...catalog import Record
-from ...errors import ConfigError, DuplicateEntryError, EntryNotFoundError
+from ...errors import ConfigError, EntryNotFoundError
 from ...memory.settings import at_least_one, checked_query
 from ...memory.types import RELEVANCE_SCORE, MemoryEntry, Metadata, identified
 from ...ranking import Tokenizer
-from ...sessions.stores._database import Transaction
 from .._edits import Change, checked_id
-from .._filters import Narrowed, holds, narrowed
-from .._items import Sources, TestMemoryAddResult, checked_text, draft, drafts, give_times, told_by
+from .._filters import Narrowed, narrowed
+from .._items import Sources, checked_text, told_by
 from .._listing import folded_where, sort_key
-from ..protocols import BulkItem, FilteredSearchOptions, ScoreKind
+from ..protocols import FilteredSearchOptions, ScoreKind
 from . import _rows
+from ._adding import Adding
 from ._exchange import SQLiteExchanging
 from ._file import WHERE, MemoryFile, about, add_up, set_about
-from ._index import Ranking, Search
+from ._index import Ranking
 from ._rows import Row
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _TOKENIZERS = ("tokenize", "tokenize_any_script", "tokenize_without_stop_words")
 _SORTED_BY = {"created_at": "created_at", "content": "content", "id": "id"}
 
 
-class SQLiteMemoryStore(SQLiteExchanging):
+class SQLiteMemoryStore(Adding, SQLiteExchanging):
     """Long-term memory in one SQLite file: opened at once, searched and browsed at any size.
 
     - Entries are ranked by BM25 over the tokens of a tokenizer, or by how many distinct tokens of the query they hold
@@ -143,15 +143,6 @@ class SQLiteMemoryStore(SQLiteExchanging):
         owner = f", owner={self.owner!r}" if self.owner is not None else ""
         return f"SQLiteMemoryStore({str(self.path or ':memory:')!r}{owner})"
 
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """What turns queries and contents into tokens; of a file that was not read yet, the default."""
-        return self._own or ranking.tokenize_any_script
-
-    def close(self) -> None:
-        """Close the file; the next call opens it again."""
-        self._file.close()
-
     async def search(self, query: str, options: FilteredSearchOptions | None = None) -> list[MemoryEntry]:
         """Return the entries that match the query best; see the class for how they are ranked.
 
@@ -212,52 +203,6 @@ class SQLiteMemoryStore(SQLiteExchanging):
             return _rows.rank_of(connection, scored, row, score, in_order=in_order), self._entry(row, score)
 
         return await self._read(find)
-
-    async def add(
-        self, content: str, metadata: Metadata | None = None, *, owner: str | None = None
-    ) -> TestMemoryAddResult:
-        """Store a text, unless an entry of the same owner holds it already (blanks around it do not count).
-
-        Args:
-            content: The text, kept as it is.
-            metadata: Kept beside it.
-            owner: Whose it is; the store's owner where it is left out.
-
-        Raises:
-            ConfigError: The store is not writable, or content or metadata cannot be stored. A ValueError.
-            StoreBusyError, DamagedFileError, OSError: The file cannot be written. Nothing was stored.
-        """
-        self._require_writable("add")
-        with told_by(WHERE):
-            entry = draft(content, metadata)
-        return (await self._added([(entry, self._owner_of(owner), None)]))[0]
-
-    async def add_many(self, items: Iterable[str | BulkItem | Record]) -> list[TestMemoryAddResult]:
-        """Store many texts in one write: all of them or, when one is refused, none.
-
-        Args:
-            items: Texts, dicts ``{content, metadata?, id?, createdAt?, owner?}`` or records. Given ids, times, owners
-                and roles are kept.
-
-        Returns:
-            One result for each item, in order. An item whose text its owner has already is left out, as by :meth:`add`.
-
-        Raises:
-            ConfigError: As for :meth:`add`; the message names the item, counted from 1.
-            DuplicateEntryError: A given id is taken.
-            StoreBusyError, DamagedFileError, OSError: As for :meth:`add`.
-        """
-        self._require_writable("add_many")
-        if not isinstance(items, str | bytes | Mapping) and isinstance(items, Iterable):
-            items = list(items)
-        with told_by(WHERE):
-            plain = [_without_owner(item) for item in items] if isinstance(items, list) else items
-            entries = drafts(plain)
-            about_them = [_owner_and_role(item) for item in items]
-            whole = [
-                (entry, self._owner_of(owner), role) for entry, (owner, role) in zip(entries, about_them, strict=True)
-            ]
-        return await self._added(whole) if whole else []
 
     async def update(self, id: str, content: str | None = None, metadata: Metadata | None = None) -> Record:
         """Give an entry another text, other metadata, or both; None leaves what there is.
@@ -327,24 +272,6 @@ class SQLiteMemoryStore(SQLiteExchanging):
 
         await self._write(clear)
 
-    async def reindex(self) -> None:
-        """Index all entries anew, by the tokenizer that this store was given; it takes about a minute for a million.
-
-        Raises:
-            ConfigError, StoreBusyError, DamagedFileError, OSError: As for :meth:`add`.
-        """
-        self._require_writable("reindex")
-        tokenizer = self._given or self.tokenizer
-
-        def reindex(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM words")
-            connection.execute("DELETE FROM postings")
-            set_about(connection, words=0, tokenizer=_name_of(tokenizer))
-            _rows.index_all(connection, tokenizer)
-            self._own = tokenizer
-
-        await self._file.run(lambda connection: self._in_transaction(connection, reindex))
-
     async def count(self, where: str = "") -> int:
         """Return how many entries there are, or how many hold ``where`` in their content, whatever the case."""
         folded = folded_where(where)
@@ -411,214 +338,9 @@ class SQLiteMemoryStore(SQLiteExchanging):
         found = "SELECT DISTINCT owner FROM memories WHERE owner > '' ORDER BY owner"
         return await self._read(lambda connection: [owner for (owner,) in connection.execute(found)])
 
-    # -- beneath ------------------------------------------------------------------------------------------------
-
-    async def _read(self, action: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Do something that only reads, and sees one state of the file."""
-
-        def read(connection: sqlite3.Connection) -> _T:
-            connection.execute("BEGIN")
-            try:
-                self._check_tokenizer(connection, writing=False)
-                return action(connection)
-            finally:
-                connection.rollback()
-
-        return await self._file.run(read)
-
-    async def _write(self, action: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Do something in one transaction: all of it or nothing."""
-
-        def write(connection: sqlite3.Connection) -> _T:
-            self._check_tokenizer(connection, writing=True)
-            return action(connection)
-
-        return await self._file.run(lambda connection: self._in_transaction(connection, write))
-
-    @staticmethod
-    def _in_transaction(connection: sqlite3.Connection, action: Callable[[sqlite3.Connection], _T]) -> _T:
-        with Transaction(connection):
-            return action(connection)
-
-    def _check_tokenizer(self, connection: sqlite3.Connection, *, writing: bool) -> None:
-        """Take over the tokenizer of the file, or refuse another one."""
-        row = connection.execute("SELECT value FROM about WHERE key = 'tokenizer'").fetchone()
-        if row is None:
-            if writing:
-                set_about(connection, tokenizer=_name_of(self.tokenizer))
-            return
-        own = getattr(ranking, row[0]) if row[0] in _TOKENIZERS else None
-        if self._given is None and own is not None:
-            self._own = own
-        elif self._given is None or _name_of(self._given) != row[0]:
-            given = "none was given" if self._given is None else f"{_name_of(self._given)} was given"
-            raise ConfigError(
-                f"{self._where}: its index is made by the tokenizer {row[0]}, and {given}. Give that one as "
-                "tokenizer=, or index the file anew by `await store.reindex()`.",
-                key="tokenizer",
-                value=self._given,
-                allowed=(row[0],),
-            )
-
-    def _search(self, connection: sqlite3.Connection, query: str, asked: Narrowed) -> tuple[Search, dict[str, Any]]:
-        state = about(connection)
-        tokens = sorted({token for token in self.tokenizer(query) if _is_storable(token)})
-        return Search(connection, tokens, self.ranking, state, self._allowed(connection, asked)), state
-
-    @staticmethod
-    def _allowed(connection: sqlite3.Connection, asked: Narrowed) -> Sequence[int] | None:
-        """Return the places of the entries that are searched; None: all."""
-        if asked.all:
-            return None
-        clause = "" if asked.owner is None else "WHERE owner = ?"
-        values = () if asked.owner is None else (asked.owner,)
-        if not asked.metadata:
-            return [place for (place,) in connection.execute(f"SELECT place FROM memories {clause}", values)]
-        rows = connection.execute(f"SELECT place, metadata FROM memories {clause}", values)
-        return [place for place, metadata in rows if metadata and holds(_rows.read_metadata(metadata), asked.metadata)]
-
-    def _confined(self, asked: Narrowed) -> Narrowed:
-        if self.owner is None:
-            return asked
-        return asked._replace(owner=self._owner_of(asked.owner))
-
-    def _owner_of(self, owner: str | None) -> str:
-        """Return whose an entry is; "" for nobody's."""
-        with told_by(WHERE):
-            owner = None if owner is None else checked_text(owner, "owner")
-        if self.owner is not None and owner not in (None, self.owner):
-            told = f"{self._where}: owner is {owner!r:.80}, but this store is confined to {self.owner!r:.80}."
-            raise ConfigError(told, key="owner", value=owner, allowed=(self.owner,))
-        return owner or self.owner or ""
-
-    def _meant(
-        self, connection: sqlite3.Connection, id: str | None, content: str | None, folded: str
-    ) -> tuple[str, list[Any]]:
-        """Return the clause for entries that are as asked, of this store's owner; values are never part of it."""
-        parts, values = [], []
-        wanted = {"owner": self.owner, "id": id, "digest": None if content is None else _rows.digest_of(content)}
-        for column, value in wanted.items():
-            if value is not None:
-                parts.append(f"{column} = ?")
-                values.append(value)
-        if folded:
-            connection.create_function("memwb_folded", 1, str.casefold, deterministic=True)
-            parts.append("instr(memwb_folded(content), ?) > 0")
-            values.append(folded)
-        return f"WHERE {' AND '.join(parts)}" if parts else "", values
-
-    def _row(self, connection: sqlite3.Connection, id: str) -> Row | None:
-        if not _is_storable(id):
-            return None
-        found = _rows.read(connection, "memories WHERE id = ?", (id,))
-        return found[0] if found and self.owner in (None, found[0].owner) else None
-
-    async def _added(self, entries: Sequence[tuple[dict[str, Any], str, str | None]]) -> list[TestMemoryAddResult]:
-        def add(connection: sqlite3.Connection) -> list[TestMemoryAddResult]:
-            ids = _Ids(connection, [entry["id"] for entry, _, _ in entries], self._where)
-            known: dict[tuple[str, str], str] = {}
-            results, new = [], []
-            for entry, owner, role in entries:
-                key = owner, entry["content"].strip()
-                held = known.get(key) or _rows.by_owner_and_text(connection, owner, entry["content"])
-                id = known[key] = held or entry["id"] or ids.new(self._sources)
-                results.append(TestMemoryAddResult(id, held is not None))
-                if held is None:
-                    new.append(({**entry, "id": id}, owner, role))
-            self._insert(connection, new)
-            return results
-
-        return await self._write(add)
-
-    def _insert(
-        self, connection: sqlite3.Connection, entries: Sequence[tuple[dict[str, Any], str, str | None]]
-    ) -> None:
-        with told_by(WHERE):
-            give_times([entry for entry, _, _ in entries], _rows.latest(connection), self._sources)
-        place = int(about(connection)["next_place"])
-        rows = [
-            Row(
-                place + at,
-                entry["id"],
-                owner,
-                entry["content"],
-                _rows.written_metadata(entry.get("metadata")),
-                role,
-                entry["createdAt"],
-                None,
-            )
-            for at, (entry, owner, role) in enumerate(entries)
-        ]
-        _rows.insert(connection, rows, self.tokenizer)
-        set_about(connection, next_place=place + len(rows))
-
-    def _require_writable(self, method: str) -> None:
-        if not self.writable:
-            message = f"{self._where}: it is not writable. Build it with writable=True to use {method}()."
-            raise ConfigError(message, key="writable", value=self.writable)
-
     def _entry(self, row: Row, score: float) -> MemoryEntry:
         metadata = _rows.read_metadata(row.metadata) or {}
         if self.provenance:
             metadata = {"id": row.id, "createdAt": row.created_at, **metadata}
         metadata[RELEVANCE_SCORE] = round(score, 6) if self.ranking == "bm25" else int(score)
         return identified(MemoryEntry(row.content, metadata=metadata), row.id)
-
-
-class _Ids:
-    """The ids that entries bring along, and new ones for the others.
-
-    Raises:
-        DuplicateEntryError: One of those that are brought along is taken.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, given: Iterable[str | None], where: str) -> None:
-        self._connection, self._where = connection, where
-        self._own: set[str] = set()
-        for id in given:
-            if id is not None:
-                if self._taken(id):
-                    raise DuplicateEntryError(id, where)
-                self._own.add(id)
-
-    def new(self, sources: Sources) -> str:
-        """Return a new id; for one that is taken, as after the restart of a counter, another is asked for."""
-        for _ in range(len(self._own) + int(about(self._connection)["entries"]) + 1):
-            with told_by(WHERE):
-                id = sources.any_id()
-            if not self._taken(id):
-                self._own.add(id)
-                return id
-        raise DuplicateEntryError(id, self._where)
-
-    def _taken(self, id: str) -> bool:
-        found = self._connection.execute("SELECT 1 FROM memories WHERE id = ?", (id,)).fetchone()
-        return id in self._own or found is not None
-
-
-def _name_of(tokenizer: Tokenizer) -> str:
-    name = getattr(tokenizer, "__qualname__", type(tokenizer).__name__)
-    if name in _TOKENIZERS and getattr(ranking, name) is tokenizer:
-        return str(name)
-    return f"{getattr(tokenizer, '__module__', '')}.{name}"
-
-
-def _is_storable(text: str) -> bool:
-    """Whether UTF-8 can hold a text; what is not so is in no entry."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _without_owner(item: Any) -> Any:
-    if isinstance(item, Mapping) and "owner" in item:
-        return {key: value for key, value in item.items() if key != "owner"}
-    return item
-
-
-def _owner_and_role(item: Any) -> tuple[str | None, str | None]:
-    if isinstance(item, Record):
-        return item.owner, item.role
-    return (item.get("owner"), None) if isinstance(item, Mapping) else (None, None)
