@@ -182,11 +182,11 @@ class StoreUnavailableError(MemwbError, ConnectionError):
         cause: What the server, or the way to it, answered.
     """
 
-    def __init__(self, where: str, waited: str, cause: str) -> None:
+    def __init__(self, where: str, cause: str) -> None:
         self.where, self.cause = where, cause
         super().__init__(
-            f"{where} cannot be reached {waited}: {cause.rstrip('.')}. See that the server runs and that host, port, "
-            "user and database are right, then make the call again: the store connects anew by itself."
+            f"{where} cannot be reached: {cause.rstrip('.')}. See that the server runs and that host, port, user and "
+            "database are right, then make the call again: the store connects anew by itself."
         )
 
 

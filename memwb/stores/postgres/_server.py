@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 WHERE = "PostgresMemoryStore"
 
 _T = TypeVar("_T")
+_PATIENCE = 1.0  # seconds that a call waits for the pool to connect before it tries by itself
 _IDLE = 60.0  # seconds after which a connection that nobody uses is closed
+_LEAST_TIMEOUT = 2  # seconds: libpq takes no less
 _LIVENESS = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}  # a dead line is noticed in 25 s
 _AWAY = ("08", "57P01", "57P02", "57P03", "53300")  # SQLSTATEs: the line is cut, or the server takes nobody now
 _FORBIDDEN = "42501"
@@ -35,15 +37,22 @@ class Server:
     Args:
         dsn: As libpq takes it: ``postgresql://user@host/database`` or ``host=... dbname=...``.
         connections: The most that are open at a time.
-        timeout: Seconds that a call waits for a server that is away.
+        timeout: Seconds that an attempt to connect may take.
     """
 
     def __init__(self, dsn: str, connections: int, timeout: float) -> None:
-        self._dsn, self._connections, self.timeout = dsn, connections, timeout
+        self._dsn, self._connections = dsn, connections
         self._given = _parts(dsn)
+        settings = {
+            "autocommit": True,
+            "prepare_threshold": None,  # a pooler between may give each statement another server process
+            "connect_timeout": max(_LEAST_TIMEOUT, math.ceil(timeout)),
+            "application_name": "memwb",
+            **_LIVENESS,
+        }
+        self._settings: dict[str, Any] = {key: value for key, value in settings.items() if key not in self._given}
         self._lock = threading.Lock()
         self._opened: tuple[int, ConnectionPool[Any], ThreadPoolExecutor] | None = None
-        self._cause = ""
 
     @property
     def address(self) -> str:
@@ -67,8 +76,18 @@ class Server:
         return await asyncio.get_running_loop().run_in_executor(threads, self._run, pool, work)
 
     def _run(self, pool: ConnectionPool[Any], work: Callable[[Connection[Any]], _T]) -> _T:
-        with self._told(), pool.connection() as connection:
-            return work(connection)
+        import psycopg
+        from psycopg_pool import PoolTimeout
+
+        with self._told():
+            try:
+                with pool.connection() as connection:
+                    return work(connection)
+            except PoolTimeout:
+                # The pool tries again in ever longer intervals and keeps the reason to itself: seen with own eyes, a
+                # server is away for as long as it is, and says why.
+                with psycopg.connect(self._dsn, **self._settings) as connection:
+                    return work(connection)
 
     def _open(self) -> tuple[ConnectionPool[Any], ThreadPoolExecutor]:
         with self._lock:
@@ -78,38 +97,19 @@ class Server:
             return self._opened[1:]
 
     def _new_pool(self) -> ConnectionPool[Any]:
-        import psycopg
+        import logging
+
         from psycopg_pool import ConnectionPool
 
-        server = self
-
-        class Noted(psycopg.Connection[Any]):
-            """A connection that leaves word of why it could not be made; the pool tells that to a log alone."""
-
-            @classmethod
-            def connect(cls, *args: Any, **given: Any) -> Any:
-                try:
-                    return super().connect(*args, **given)
-                except psycopg.Error as error:
-                    server._cause = str(error).strip()
-                    raise
-
-        seconds = max(2, math.ceil(self.timeout))  # libpq takes no less
-        given = {
-            "autocommit": True,
-            "prepare_threshold": None,  # a pooler between may give each statement another server process
-            "connect_timeout": seconds,
-            "application_name": "memwb",
-            **_LIVENESS,
-        }
+        # The pool logs each attempt to connect. Without a log of the user's own, that would go to the notebook.
+        logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
         return ConnectionPool(
             self._dsn,
-            connection_class=Noted,
-            kwargs={key: value for key, value in given.items() if key not in self._given},
+            kwargs=self._settings,
             min_size=0,
             max_size=self._connections,
-            timeout=self.timeout,
-            reconnect_timeout=self.timeout,
+            timeout=_PATIENCE,
+            reconnect_timeout=_PATIENCE,
             max_idle=_IDLE,
             check=ConnectionPool.check_connection,
             open=True,
@@ -126,19 +126,12 @@ class Server:
     @contextmanager
     def _told(self) -> Iterator[None]:
         import psycopg
-        from psycopg_pool import PoolClosed, PoolTimeout
 
         try:
             yield
-        except PoolTimeout:
-            waited, cause = f"within {self.timeout:g} seconds", self._cause or "no connection could be made"
-            raise StoreUnavailableError(f"{WHERE} ({self.address})", waited, cause) from None
-        except (PoolClosed, psycopg.InterfaceError) as error:
-            raise StoreUnavailableError(f"{WHERE} ({self.address})", "any more", str(error)) from None
         except psycopg.Error as error:
             if _is_away(error):
-                cause = str(error).strip()
-                raise StoreUnavailableError(f"{WHERE} ({self.address})", "any more", cause) from None
+                raise StoreUnavailableError(f"{WHERE} ({self.address})", _one_line(error)) from None
             if error.sqlstate == _FORBIDDEN:
                 raise ConfigError(f"{WHERE} ({self.address}): {_first_line(error)}. {_GRANTS}", key="dsn") from error
             raise
@@ -154,13 +147,17 @@ _GRANTS = (
 def _is_away(error: Error) -> bool:
     import psycopg
 
-    if not isinstance(error, psycopg.OperationalError):
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
 
 
 def _first_line(error: Error) -> str:
     return str(error).strip().split("\n")[0].rstrip(".")
+
+
+def _one_line(error: Error) -> str:
+    return " ".join(str(error).split())
 
 
 def _parts(dsn: object) -> dict[str, Any]:

@@ -115,7 +115,8 @@ class PostgresMemoryStore:
             search_by: Default: ``"fused"`` with an embedder, else ``"words"``.
             least: See above; a number from -1 to 1.
             tokenizer: See above. Default: :func:`memwb.ranking.tokenize_any_script`.
-            connect_timeout: Seconds after which a call to a server that is away fails; more than 0.
+            connect_timeout: Seconds that an attempt to connect may take, rounded up, at least 2. A call to a server
+                that is away fails at most a second later; where it refuses connections, after a second.
             connections: The most that this store has open at a time; they close after a minute without use.
             clock: Gives the time of new records, aware.
             new_id: Gives the id of new records, a text.
@@ -123,8 +124,8 @@ class PostgresMemoryStore:
         Raises:
             ConfigError: psycopg is not installed, or a value cannot be used. The text does not quote the dsn.
         """
-        self._server = Server(dsn, at_least_one(connections, f"{WHERE}: connections", "connections"), 0)
-        self._server.timeout = checked_seconds(connect_timeout, "connect_timeout", WHERE) or 0.1
+        at_least_one(connections, f"{WHERE}: connections", "connections")
+        self._server = Server(dsn, connections, checked_seconds(connect_timeout, "connect_timeout", WHERE))
         if embedder is not None and not isinstance(embedder, Embedder):
             message = f"{WHERE}: embedder is {embedder!r:.80}; it must have a name, dimensions and embed(texts)."
             raise ConfigError(message, key="embedder", value=embedder)
@@ -169,7 +170,7 @@ class PostgresMemoryStore:
         """Make what is missing in the database, and see that it can be used; the first other call does the same.
 
         Raises:
-            StoreUnavailableError: The server cannot be reached within ``connect_timeout``.
+            StoreUnavailableError: The server cannot be reached.
             ConfigError: The tables must not be made here, were made by a newer memwb, or pgvector is not there.
         """
         await self._run(lambda connection: None)
