@@ -7,6 +7,7 @@ any number of processes may start at once. Where nothing is to be done, that is 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from ...errors import ConfigError
@@ -15,7 +16,7 @@ from ._server import WHERE
 
 if TYPE_CHECKING:
     from psycopg import Connection
-    from psycopg.sql import Composed
+    from psycopg.sql import Composed, Identifier
 
 RECORD = "memwb_schema"
 _LONGEST_NAME = 63  # bytes: Postgres cuts longer ones
@@ -75,10 +76,20 @@ class Schema:
         self.model = None if embedder is None else f"{embedder.name} {embedder.dimensions}"
 
     def sql(self, text: LiteralString, **more: Any) -> Composed:
-        """Return a statement with the names of the tables set in, and whatever else has been composed."""
+        """Return a statement with the names of the tables set in, and whatever else has been composed.
+
+        It is to be executed with parameters, be they none: ``()``.
+        """
+        from psycopg.sql import SQL
+
+        return SQL(text).format(table=_identifier(self.table), vectors=_identifier(self.vectors), **more)
+
+    def copying(self, columns: Sequence[str]) -> Composed:
+        """Return the statement that copies rows into the table of entries; it takes no parameters."""
         from psycopg.sql import SQL, Identifier
 
-        return SQL(text).format(table=Identifier(self.table), vectors=Identifier(self.vectors), **more)
+        names = SQL(", ").join(map(Identifier, columns))
+        return SQL("COPY {table} ({names}) FROM STDIN").format(table=Identifier(self.table), names=names)
 
     def prepare(self, connection: Connection[Any], *, may_create: bool) -> None:
         """Make what is missing.
@@ -117,7 +128,7 @@ class Schema:
             )
             for step in self._steps_left(connection):
                 for statement in self._statements(connection, step):
-                    connection.execute(statement)
+                    connection.execute(statement, ())
                 connection.execute(f"INSERT INTO {RECORD} (entries, step) VALUES (%s, %s)", (self.table, step))
 
     def _wanted(self) -> list[str]:
@@ -139,11 +150,11 @@ class Schema:
         return [step for step in self._wanted() if step not in done]
 
     def _statements(self, connection: Connection[Any], step: str) -> list[Composed]:
-        from psycopg.sql import SQL, Identifier, Literal
+        from psycopg.sql import SQL, Literal
 
         if step in _STEPS:
             columns = ("id", "digest", "created_at", "owner", "words", "metadata")
-            names = {column: Identifier(_name(self.table, column)) for column in columns}
+            names = {column: _identifier(_name(self.table, column)) for column in columns}
             return [self.sql(text, **names) for text in _STEPS[step]]
         if step == "vectors":
             _require_pgvector(connection)
@@ -156,11 +167,18 @@ class Schema:
             self.sql(
                 "CREATE INDEX {index} ON {vectors} USING hnsw ((embedding::vector({size})) vector_cosine_ops) "
                 "WHERE model = {model}",
-                index=Identifier(index),
+                index=_identifier(index),
                 size=SQL(str(int(self.embedder.dimensions))),
-                model=Literal(self.model),
+                model=Literal((self.model or "").replace("%", "%%")),
             )
         ]
+
+
+def _identifier(name: str) -> Identifier:
+    """Return a name for a statement that takes parameters, in which ``%`` begins one of these."""
+    from psycopg.sql import Identifier
+
+    return Identifier(name.replace("%", "%%"))
 
 
 def _require_pgvector(connection: Connection[Any]) -> None:

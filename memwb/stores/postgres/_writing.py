@@ -122,15 +122,12 @@ _UUID = 36  # characters: what is that long is no counter, and not asked for one
 
 def _copy(connection: Connection[Any], schema: Schema, rows: Sequence[Row], vectors: Vectors) -> None:
     """Write rows, all at once, and their vectors."""
-    from psycopg.sql import SQL, Identifier
-
     for placed in (False, True):
         some = [row for row in rows if (row.place is not None) == placed]
         if not some:
             continue
         columns = [name for name in COLUMNS if placed or name != "place"]
-        names = SQL(", ").join(map(Identifier, columns))
-        with connection.cursor().copy(schema.sql("COPY {table} ({names}) FROM STDIN", names=names)) as copy:
+        with connection.cursor().copy(schema.copying(columns)) as copy:
             for row in some:
                 values = {**row.values(), "place": row.place}
                 copy.write_row([values[name] for name in columns])
