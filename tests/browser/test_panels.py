@@ -26,7 +26,7 @@ def test_a_click_in_the_heat_map_opens_the_call_in_the_workbench_and_the_keyboar
     assert "calls" in panel.locator(".memwb-sentence").inner_text()
     assert panel.locator(".memwb-calllist tbody tr").count() == 3
     with wb.refreshed():
-        panel.locator(".memwb-cells tbody tr").first.locator("td").nth(1).click()
+        panel.locator(".memwb-cells tbody tr").first.locator("td").nth(2).click()
     assert "2/3" in wb.top.inner_text().replace(" ", "")
     panel.locator("button[aria-current=true]").first.wait_for()
     assert panel.locator("button[aria-current=true]").first.inner_text() == "2"
