@@ -215,11 +215,12 @@ def exchanged(
     where: str,
     name: str,
     *,
+    owner: str | None,
     only_check: bool,
 ) -> Exchanged:
     """Put rows in the place of those that were seen."""
     with connection.transaction(force_rollback=only_check):
-        held = _as_seen(connection, schema, before, where, name)
+        held = _as_seen(connection, schema, before, where, name, owner)
         wanted = [_kept(row, held.get(row.id), now) for row in after]
         taken = _ids(connection, schema, [row.id for row in after if row.id not in held])
         if taken:
@@ -238,11 +239,17 @@ def _kept(row: Row, old: Row | None, now: datetime) -> Row:
 
 
 def taken_back(
-    connection: Connection[Any], schema: Schema, done: Exchanged, vectors: Vectors, where: str, name: str
+    connection: Connection[Any],
+    schema: Schema,
+    done: Exchanged,
+    vectors: Vectors,
+    where: str,
+    name: str,
+    owner: str | None,
 ) -> None:
     """Undo an exchange."""
     with connection.transaction():
-        held = _as_seen(connection, schema, done.after, where, name)
+        held = _as_seen(connection, schema, done.after, where, name, owner)
         back = _ids(connection, schema, [id for id in done.old if id not in held])
         if back:
             raise ConflictError(where, [(id, "is there again") for id in sorted(back)])
@@ -251,9 +258,10 @@ def taken_back(
 
 
 def _as_seen(
-    connection: Connection[Any], schema: Schema, seen: Sequence[Record], where: str, name: str
+    connection: Connection[Any], schema: Schema, seen: Sequence[Record], where: str, name: str, owner: str | None
 ) -> dict[str, Row]:
-    rows = {row.id: row for row in _locked(connection, schema, [record.id for record in seen])}
+    found = _locked(connection, schema, [record.id for record in seen])
+    rows = {row.id: row for row in found if owner in (None, row.owner)}
     conflicts = []
     for record in seen:
         told = difference(record, rows[record.id].record(name) if record.id in rows else None)

@@ -365,7 +365,16 @@ class PostgresMemoryStore:
 
         def work(connection: Connection[Any]) -> Exchanged:
             return exchanged(
-                connection, self._schema, before, drafts, vectors, now, self._where, self.name, only_check=only_check
+                connection,
+                self._schema,
+                before,
+                drafts,
+                vectors,
+                now,
+                self._where,
+                self.name,
+                owner=self.owner,
+                only_check=only_check,
             )
 
         return await self._run(work)
@@ -379,7 +388,7 @@ class PostgresMemoryStore:
         """
         self._require_writable("take_back")
         vectors = await self._vectors([record.content for record in done.before])
-        await self._run(lambda connection: taken_back(connection, self._schema, done, vectors, self._where, self.name))
+        await self._run(lambda c: taken_back(c, self._schema, done, vectors, self._where, self.name, self.owner))
 
     async def embed_missing(self, progress: Callable[[int, int], Any] | None = None) -> int:
         """Make the vectors of entries that have none of this embedder: those that were added without it.
