@@ -28,6 +28,7 @@ def test_without_a_package_tokens_are_estimated_and_shown_so():
     assert [tokens.ESTIMATE.count(text) for text in ("", "a", "abcd", "abcde")] == [0, 1, 1, 2]
     assert tokens.sized(tokens.ESTIMATE, 1234) == "~1,234"
     assert tokens.sized(Words(), 1234) == "1,234"
+    assert tokens.sized(tokens.ESTIMATE, 0) == "0"
 
 
 def test_bpe_counts_as_the_models_do_and_offline():

@@ -61,6 +61,17 @@ hostile = TestMemoryStore.from_records([
 shops = [TestMemoryStore.from_records([f"The price in shop {n} is {n}."], name=f"a shop with a long name, number {n}")
          for n in range(6)]
 long_talk = [text for at in range(90) for text in (f"What do I like about museums, part {at}?", "Art.")][:-1]
+asked = [
+    "Which museums show historical novels?", "And the world of theatre?", "Is there a cane I can use there?",
+    "Do my children like local theatre?", "Which tablet is good for reading?", "Is latex used in tablets?",
+    "I want to help the libraries.", "Which classical music events are local?", "Can I walk to the theatre?",
+    "What does a tablet cost, with a modest pension?", "Which games improve my brain?", "Is there music at home?",
+    "Do I lose myself when I walk?", "What can a retired teacher tutor?", "Which plants grow indoors?",
+    "Are historical novels in the libraries?", "Is my mobility covered by social security?",
+    "Which events do children enjoy?", "What of politics and my view?", "Is Spanish spoken at the theatre?",
+    "Is there a cane without latex?", "And what does it cost me?",
+]
+varied = [text for question in asked for text in (question, "Let me see.")][:-1]
 tool_loop = [
     *case.messages,
     {"role": "assistant", "content": [
@@ -401,6 +412,11 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "extraction-log": ("Workbench(profile, []).extraction(write_to='stores')", both(press("Run"), tab("Log"))),
     "extraction-prompts": ("Workbench(profile, []).extraction()", prompts),
     "timeline": (f"Workbench({CASE}).timeline()", None),
+    "timeline-story": (
+        "Workbench(profile, varied, expected=case.expected, "
+        "injection={'max_entries': 4, 'query': memwb.callbacks.latest_without_stop_words}).timeline()",
+        None,
+    ),
     "timeline-long": ("Workbench([work, profile], long_talk, injection={'max_entries': 4}).timeline()", None),
     "tools-search": ("Workbench([work, profile], case.messages).tools()", searched),
     "tools-add": ("Workbench([work, profile], case.messages).tools()", tried),
