@@ -117,7 +117,8 @@ class PostgresMemoryStore:
             tokenizer: See above. Default: :func:`memwb.ranking.tokenize_any_script`.
             connect_timeout: Seconds that an attempt to connect may take, rounded up, at least 2. A call to a server
                 that is away fails at most a second later; where it refuses connections, after a second.
-            connections: The most that this store has open at a time; they close after a minute without use.
+            connections: The most that this store keeps open; right after an outage there may be twice as many. They
+                close after a minute without use.
             clock: Gives the time of new records, aware.
             new_id: Gives the id of new records, a text.
 
