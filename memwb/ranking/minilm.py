@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _VOCABULARY = Path(__file__).parent / "bert-base-uncased" / "vocab.txt"
 _MAX_TOKENS = 256
 """Word pieces that the model reads of a text; what follows is not seen."""
-_TOGETHER = 16
+_TOGETHER = 32
 
 
 class MiniLMEmbedder:
@@ -82,7 +82,9 @@ class MiniLMEmbedder:
 
                 tokenizer = BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True)
                 tokenizer.enable_truncation(_MAX_TOKENS)
-                session = onnxruntime.InferenceSession(str(model_path()), providers=["CPUExecutionProvider"])
+                options = onnxruntime.SessionOptions()
+                options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the processor
+                session = onnxruntime.InferenceSession(str(model_path()), options, providers=["CPUExecutionProvider"])
                 self._loaded = session, tokenizer
             return self._loaded
 
