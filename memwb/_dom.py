@@ -14,14 +14,14 @@ from ._text import visible
 
 TAGS = frozenset(
     "div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary "
-    "input select option kbd label textarea del ins".split()
+    "input select option kbd label textarea del ins svg line circle polyline text".split()
 )
 _VOID = frozenset({"input"})
 _ATTRIBUTES = frozenset(
     "role tabindex title colspan aria-label aria-selected aria-sort aria-pressed aria-live aria-valuenow aria-valuemin "
     "aria-valuemax aria-orientation aria-current aria-expanded aria-controls aria-disabled aria-hidden aria-invalid "
     "scope open disabled selected type value placeholder style-width data-key data-link data-revision data-view "
-    "data-field data-take rows spellcheck".split()
+    "data-field data-take rows spellcheck viewBox x y x1 x2 y1 y2 cx cy r points text-anchor".split()
 )
 
 

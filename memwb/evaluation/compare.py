@@ -29,6 +29,7 @@ class Comparison:
         ties: The cases in which both are equal.
         left_out: The cases that failed under one of the two.
         p_value: How often luck alone gives as large a difference; see :func:`memwb.evaluation.bootstrap.luck`.
+        draws: Runs a case of the setting that has more of them; above 1 it is drawn by lot.
 
     A mean of several draws, such as :func:`at_random`, is seldom 0 and seldom 1: it wins nearly every case that the
     other loses altogether. Of such a setting look at the difference, not at wins and losses.
@@ -43,6 +44,7 @@ class Comparison:
     ties: tuple[str, ...]
     left_out: tuple[str, ...]
     p_value: float
+    draws: int = 1
 
     def __repr__(self) -> str:
         cases = counted(len(self.wins) + len(self.losses) + len(self.ties), "case")
@@ -54,14 +56,21 @@ class Comparison:
         left = f"; {counted(len(self.left_out), 'case')} failed and {_are(self.left_out)} left out" * bool(
             self.left_out
         )
-        return (
-            f"{head}: {mean.mean:+.3f} [{mean.low:+.3f}, {mean.high:+.3f}], {len(self.wins):,} won, "
-            f"{len(self.losses):,} lost, {len(self.ties):,} tied (randomisation test, {p}){left}"
-        )
+        if self.draws > 1:
+            counts = f"cases won and lost say nothing of a mean of {self.draws} draws"
+        else:
+            counts = f"{len(self.wins):,} won, {len(self.losses):,} lost, {len(self.ties):,} tied"
+        return f"{head}: {mean.mean:+.3f} [{mean.low:+.3f}, {mean.high:+.3f}], {counts} (randomisation test, {p}){left}"
 
 
 def compared(
-    metric: str, first: str, second: str, results: Mapping[str, Sequence[CaseResult]], *, seed: int = 0
+    metric: str,
+    first: str,
+    second: str,
+    results: Mapping[str, Sequence[CaseResult]],
+    *,
+    draws: int = 1,
+    seed: int = 0,
 ) -> Comparison:
     """Compare two settings' results for the same cases in the same order."""
     differences: dict[str, float] = {}
@@ -86,6 +95,7 @@ def compared(
         ties=tuple(case for case, by in differences.items() if by == 0),
         left_out=tuple(left_out),
         p_value=luck(list(differences.values()), seed=seed),
+        draws=draws,
     )
 
 

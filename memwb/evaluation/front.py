@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from .._text import counted, quoted
@@ -12,7 +13,17 @@ if TYPE_CHECKING:
 
     from .report import Report
 
-__all__ = ["MEANINGS", "by_category", "by_tokens", "in_words", "leaderboard", "pareto"]
+__all__ = [
+    "MEANINGS",
+    "by_category",
+    "by_owner",
+    "by_tokens",
+    "grouped",
+    "in_words",
+    "leaderboard",
+    "meaning",
+    "pareto",
+]
 
 MEANINGS = {
     "recall": "mean share of the expected entries that are among the first {k} of the ranking",
@@ -95,14 +106,42 @@ def leaderboard(report: Report, metric: str) -> pandas.DataFrame:
 
 def by_category(report: Report, metric: str) -> pandas.DataFrame:
     """Return one row a category with its cases that need memory, and each setting's mean over those that ran."""
+    return _grouped_frame(report, metric, "category")
+
+
+def by_owner(report: Report, metric: str) -> pandas.DataFrame:
+    """Return one row an owner with its cases that need memory, and each setting's mean over those that ran."""
+    return _grouped_frame(report, metric, "owner")
+
+
+def _grouped_frame(report: Report, metric: str, by: str) -> pandas.DataFrame:
     import pandas as pd
 
-    frame = report.to_frame()
-    frame = frame[frame["expected"] > 0].assign(category=lambda rows: rows["category"].fillna(""))
-    order = frame["category"].drop_duplicates()
-    means = frame.pivot_table(index="category", columns="setting", values=metric, aggfunc="mean", dropna=False)
-    counts = frame.groupby("category")["case"].nunique()
-    return pd.concat([counts.rename("cases"), means.reindex(columns=list(report))], axis=1).loc[list(order)]
+    rows = {name: {"cases": cases, **means} for name, (cases, means) in grouped(report, metric, by).items()}
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["cases", *report]).rename_axis(by)
+    return frame.astype({"cases": "int64", **dict.fromkeys(report, "float64")})
+
+
+def grouped(report: Report, metric: str, by: str) -> dict[str, tuple[int, dict[str, float | None]]]:
+    """Return, for each category or owner (``by``), its cases that need memory, and each setting's mean.
+
+    They stand in the order of the cases; those that have none come under ``""``.
+    """
+    cases: dict[str, set[str]] = {}
+    values: dict[tuple[str, str], list[float]] = {}
+    for result in report.results:
+        if result.expected:
+            name = getattr(result, by) or ""
+            cases.setdefault(name, set()).add(result.case)
+            if (value := result.figures.get(metric)) is not None:
+                values.setdefault((name, result.setting), []).append(value)
+    return {
+        name: (
+            len(held),
+            {setting: fmean(found) if (found := values.get((name, setting))) else None for setting in report},
+        )
+        for name, held in cases.items()
+    }
 
 
 def in_words(report: Report, metric: str) -> str:
@@ -110,7 +149,7 @@ def in_words(report: Report, metric: str) -> str:
     front = pareto(report, metric)
     at = _points(report, metric)
     lines = [
-        f"{metric}, the {_meaning(metric)}, against tokens; over {counted(_cases(report), 'case')} that need memory, "
+        f"{metric}, the {meaning(metric)}, against tokens; over {counted(_cases(report), 'case')} that need memory, "
         f"with {report.level:.0%} intervals of {report.resamples:,} resamples:"
     ]
     for number, name in enumerate(by_tokens(report, metric), 1):
@@ -129,7 +168,8 @@ def _cases(report: Report) -> int:
     return max((report[name].needing for name in report), default=0)
 
 
-def _meaning(metric: str) -> str:
+def meaning(metric: str) -> str:
+    """Say what the mean of a figure is."""
     name, _, k = metric.partition("@")
     return MEANINGS.get(name, name).format(k=k)
 

@@ -175,7 +175,8 @@ class Report:
         """
         for name in (first, second):
             self._check(name)
-        return compared(self._metric(metric), first, second, self._by_setting)
+        draws = max(self.draws[first], self.draws[second])
+        return compared(self._metric(metric), first, second, self._by_setting, draws=draws)
 
     def leaderboard(self, metric: str = "reached") -> pandas.DataFrame:
         """Return one row a setting, the best first: mean, interval, wins and losses against the first setting, tokens.
@@ -191,6 +192,12 @@ class Report:
         from .front import by_category
 
         return by_category(self, self._metric(metric))
+
+    def by_owner(self, metric: str = "reached") -> pandas.DataFrame:
+        """Return one row an owner: the cases that need memory, and the mean of each setting."""
+        from .front import by_owner
+
+        return by_owner(self, self._metric(metric))
 
     def pareto(self, metric: str = "reached") -> tuple[str, ...]:
         """Return the settings, cheapest first, that no other beats by as much for fewer tokens or more for as many."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ..workbench.cases import label
 from ..workbench.explaining import take
 from . import panes
 from .panel import as_coroutine
+from .panes.hits import hit_key
 
 if TYPE_CHECKING:
     from ..workbench.state import WorkbenchState
@@ -60,6 +62,12 @@ class PageActions:
         others = explanation.others if explanation else ()
         if message["at"] < len(others):
             self.state.look_for(others[message["at"]], pause=0.0)
+
+    def _do_label(self, message: dict[str, Any]) -> None:
+        for hit in self.state.preview.hits if self.state.preview else ():
+            if hit_key(hit) == message["key"]:
+                label(self.state, hit, bool(message["on"]))
+                return
 
     def _do_find(self, message: dict[str, Any]) -> None:
         self.state.look_for(str(message.get("value", "")))

@@ -79,6 +79,26 @@ class Keeping:
             calls, messages=messages, cases=cases, stores=stores, no_memory=no_memory, placements=placements
         )
 
+    async def label(self, entry: Any, expected: bool = True) -> tuple[str, ...]:
+        """Mark an entry as one that the open call should bring, or as none; return what it should bring now.
+
+        :meth:`case` takes these labels over, and the verdict is about them. They belong to this call alone: labelling
+        at another call begins anew, so keep each call that is done as a case.
+
+        Args:
+            entry: A hit, an entry, a record, or its id or whole text.
+            expected: Whether it should arrive.
+
+        Raises:
+            ConfigError: It is no entry, id or text; nothing was changed.
+        """
+        from ..workbench.cases import label
+
+        await self.state.settled()
+        wanted = label(self.state, entry, expected)
+        await self.state.settled()
+        return wanted
+
     def comparison(self) -> ComparisonPanel:
         """Return a panel that pins settings and sets them side by side; ``await`` shows it finished."""
         from .comparison import ComparisonPanel

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
 from .keeping import Keeping
 
 if TYPE_CHECKING:
+    from ..evaluation import Report
     from ..workbench.state import WorkbenchState
+    from .evaluation import EvaluationPanel
     from .extraction import ExtractionPanel
     from .sessions import SessionsPanel
     from .timeline import TimelinePanel
@@ -61,6 +64,27 @@ class Panels(Keeping):
                 key="store",
             )
         return SessionsPanel(store, model, self.state, **settings)
+
+    def evaluation(
+        self, report: Report, cases: Any = None, stores: Any = None, settings: Mapping[str, Any] | None = None
+    ) -> EvaluationPanel:
+        """Return a panel of a report: which settings are better, by how much, and which cases each wins and loses.
+
+        A case that is chosen there is opened here, under the setting that it is looked at with.
+
+        Args:
+            report: What ``await memwb.evaluate(cases, settings, stores)`` returned.
+            cases: The cases that it was given. They and the settings are needed to open a case; a report has neither.
+            stores: What was searched, as ``evaluate`` takes it. Default: the data set's own stores, where ``cases`` is
+                one, else what is open here.
+            settings: The settings that it was given.
+
+        Raises:
+            ConfigError: It is no report, or a case has the wrong form.
+        """
+        from .evaluation import EvaluationPanel
+
+        return EvaluationPanel(self.state, report, cases, stores, settings)
 
     def tools(self) -> ToolsPanel:
         """Return a panel of the memory tools: as the model sees them, called by hand, tried without writing."""

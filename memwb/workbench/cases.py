@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._options import Redact
@@ -17,7 +18,7 @@ from ..memory.wanted import LISTED
 if TYPE_CHECKING:
     from .state import WorkbenchState
 
-__all__ = ["case_of", "save_cases"]
+__all__ = ["case_of", "label", "save_cases"]
 
 
 def case_of(
@@ -55,6 +56,38 @@ def case_of(
         )
     named = state.expected if expected is None else tuple(dict.fromkeys(map(_named, expected)))
     return Case(id, copied(state.seen), named, owner, category)
+
+
+def label(state: WorkbenchState, entry: Any, expected: bool = True) -> tuple[str, ...]:
+    """Mark an entry as one that the open call should bring, or as none, and return what it should bring now.
+
+    The verdict is about these entries, and :func:`case_of` takes them. They belong to this call alone: labelling at
+    another one begins anew, so keep each call that is done as a case.
+
+    Args:
+        state: The workbench.
+        entry: A hit, an entry, a record, or its id or whole text.
+        expected: Whether it should arrive.
+
+    Raises:
+        ConfigError: It is no entry, id or text; nothing was changed.
+    """
+    name = _named(entry)
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigError(
+            f"Workbench: label takes a hit, an entry, or its id or text, not {entry!r:.80}; such as "
+            "`await wb.label(wb.state.hits[0])`.",
+            key="entry",
+            value=entry,
+        )
+    same = {name, name.strip(), str(getattr(entry, "content", name)).strip()}
+    others = tuple(each for each in state.expected if each not in same and each.strip() not in same)
+    if expected and len(others) < len(state.expected):
+        return state.expected
+    wanted = (*others, name) if expected else others
+    if wanted != state.expected:
+        state.return_to(replace(state.moment(), expected=wanted, expected_at=state.call))
+    return wanted
 
 
 async def save_cases(

@@ -334,6 +334,27 @@ def agent_state(bench: Locator) -> None:
     press("edit state…")(bench)
 
 
+EVALUATION = """
+from memwb import datasets as _datasets, evaluate
+from memwb.evaluation import at_random, everything
+from memwb.callbacks import last_two_messages
+
+_people = _datasets.load("ikat-demo")
+_settings = {
+    "default": {}, "three entries": {"max_entries": 3}, "two messages": {"query": last_two_messages},
+    "everything": everything(), "at random": at_random(draws=3),
+}
+
+async def evaluated(opened=None):
+    report = await evaluate(_people, _settings)
+    panel = Workbench(_people.store("2024-test/11"), "Hello").evaluation(report, _people, settings=_settings)
+    await panel.choose(first="two messages", second="default", listed="won")
+    if opened:
+        await panel.show(panel.state.ids("won")[0])
+    return panel
+"""
+
+
 STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "first": (f"Workbench({CASE})", None),
     "why": (f"Workbench({CASE})", press("Why")),
@@ -418,6 +439,8 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
         None,
     ),
     "timeline-long": ("Workbench([work, profile], long_talk, injection={'max_entries': 4}).timeline()", None),
+    "evaluation": ("await evaluated()", None),
+    "evaluation-opened": ("await evaluated(opened=True)", None),
     "tools-search": ("Workbench([work, profile], case.messages).tools()", searched),
     "tools-add": ("Workbench([work, profile], case.messages).tools()", tried),
     "sessions": ("await sessions()", None),
@@ -458,7 +481,7 @@ def take(lab: Lab, folder: Path, states: list[str], widths: list[str], themes: l
     """Open all states in one notebook, and take each at every width in every theme."""
     lab.side_bar(False)
     cells = [f"wb = {STATES[state][0]}\nawait wb" for state in states]
-    notebook = Notebook(lab, lab.write("pictures.ipynb", (SETUP + ENTRIES + SESSIONS, *cells)))
+    notebook = Notebook(lab, lab.write("pictures.ipynb", (SETUP + ENTRIES + SESSIONS + EVALUATION, *cells)))
     notebook.run_all()
     benches = dict(
         zip(states, [notebook.output(at).locator(".memwb-bench") for at in range(1, len(cells) + 1)], strict=True)

@@ -161,7 +161,7 @@ async def test_the_hits_stand_above_and_below_the_line_that_cuts_them():
     state = await settled(memories(), injection={"max_entries": 2}, expected=[ABOUT_ME[3]])
 
     assert read_hits(state) == lines("""
-        Hits 4 matched find entry <a word of it, or its id>
+        Hits 4 matched [expected]find entry <a word of it, or its id>
         scores: as the store gives it
         4 1 hit, 1 kept
         1 3 hits, 1 kept

@@ -25,7 +25,8 @@ def hits(state: WorkbenchState, sort: str = "") -> Node:
     """
     preview = state.preview
     found = preview.hits if preview is not None else ()
-    bar = head("Hits", *(_counts(preview, sort) if preview is not None and found else ()), _search(state))
+    counts = [*_counts(preview, sort), _label(preview)] if preview is not None and found else []
+    bar = head("Hits", *counts, _search(state))
     if preview is None:
         return frame(bar, label="Hits")
     if found:
@@ -35,6 +36,23 @@ def hits(state: WorkbenchState, sort: str = "") -> Node:
     else:
         content = list(frame(bar, _nothing(state, preview), label="Hits").children)
     return el("div", f"{'memwb-pending ' * state.pending}memwb-frame", *content)
+
+
+def _label(preview: Preview) -> Node:
+    """The button that marks the chosen hit as one that this call should bring, for a case."""
+    chosen = next((hit for hit in preview.hits if preview.is_explained(hit)), None)
+    wanted = chosen is not None and preview.is_wanted(chosen)
+    title = "the chosen hit is one that this call should bring: await wb.label(hit); wb.case(id) keeps it"
+    return el(
+        "button",
+        "",
+        "expected",
+        action=None if chosen is None else {"do": "label", "key": hit_key(chosen), "on": not wanted},
+        aria_pressed=str(wanted).lower(),
+        aria_disabled="true" if chosen is None else None,
+        title=title if chosen is not None else "choose a hit to mark it as one that this call should bring",
+        data_key="label",
+    )
 
 
 def _scores(state: WorkbenchState, preview: Preview) -> Node:

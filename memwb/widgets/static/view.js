@@ -3,19 +3,22 @@
 
 const TAGS = new Set(
   ("div span p ul ol li table thead tbody tr th td pre code strong em mark small h3 h4 button section details summary " +
-    "input select option kbd label textarea del ins").split(" "),
+    "input select option kbd label textarea del ins svg line circle polyline text").split(" "),
 );
+const DRAWN = new Set(["svg", "line", "circle", "polyline", "text"]);
 
 function make(node) {
   if (typeof node === "string") return document.createTextNode(node);
-  const element = document.createElement(TAGS.has(node.t) ? node.t : "span");
+  const element = DRAWN.has(node.t)
+    ? document.createElementNS("http://www.w3.org/2000/svg", node.t)
+    : document.createElement(TAGS.has(node.t) ? node.t : "span");
   if (node.t === "button") element.type = "button";
   patch(element, node);
   return element;
 }
 
 function patch(element, node) {
-  element.className = node.c || "";
+  element.setAttribute("class", node.c || "");
   const wanted = node.a || {};
   for (const name of element.getAttributeNames()) {
     const ours = name === "class" || name === "style" || name === "type" || name === "open";
