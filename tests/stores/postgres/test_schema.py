@@ -8,7 +8,6 @@ import sys
 from typing import Any
 
 import pytest
-from psycopg import sql
 
 from memwb.errors import ConfigError
 from memwb.ranking import HashingEmbedder
@@ -151,7 +150,7 @@ async def test_without_pgvector_words_work_and_an_embedder_says_what_it_needs(
     assert len(await store.search("tea")) == 1
 
     def not_there(connection: Any) -> None:
-        connection.execute(sql.SQL("SET LOCAL role nobody_much"))
+        connection.execute("SET LOCAL role nobody_much")
         before(connection)
 
     before = _schema._require_pgvector
