@@ -24,7 +24,7 @@ _DEFAULT = "~/.cache/memwb/vectors.db"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS vectors (
     model TEXT NOT NULL, text_hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text_hash)
-) WITHOUT ROWID"""
+)"""
 _PATIENCE = 60.0
 """Seconds that another program's write is waited for."""
 
