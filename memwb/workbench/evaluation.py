@@ -305,12 +305,19 @@ class EvaluationState(ScreenState):
     def _differs(self, name: str) -> tuple[str, ...]:
         settings = self.report.settings
         base = settings.get(next(iter(self.report)), {})
-        return tuple(
-            f"{key} {value}" for key, value in settings.get(name, {}).items() if base.get(key, _MISSING) != value
-        )
+        changed = {key: value for key, value in settings.get(name, {}).items() if base.get(key, _MISSING) != value}
+        return tuple(f"{key} {_spoken(value, base.get(key))}" for key, value in changed.items())
 
     def __repr__(self) -> str:
         return f"Evaluation({self.comparison!r})"
 
 
 _MISSING = object()
+
+
+def _spoken(value: Any, other: Any) -> str:
+    """Return a setting's value for a table: functions without the hash of their source, where their names differ."""
+    if isinstance(value, list):
+        return f"in {len(value):,} draws"
+    name = str(value).rpartition("@")[0]
+    return name if name and name != str(other).rpartition("@")[0] else str(value)

@@ -32,7 +32,7 @@ async def test_the_page_shows_settings_and_cases_and_opens_one(wb):
     panel = await wb.evaluation(report, CASES, settings=SETTINGS)
     page = read(evaluation_pane(panel.state))
     (row,) = [line for line in page.splitlines() if line.startswith("3 | all")]  # the cheapest is number 1
-    assert "◆ front | 1.000 | 1.000 to 1.000 |" in row
+    assert "◆ front | 1.000 | 1.000–1.000 |" in row
     assert "'one' against 'all', reached: -0.500" in page
     assert "0 won, 1 lost, 1 tied" in page
     await act(panel, do="choose", name="listed", value="tied")

@@ -156,3 +156,25 @@ async def test_labels_belong_to_the_call_where_they_were_given(store):
     assert bench.expected == ("Tea is in the pot.",)
     await bench.set(call=2)
     assert bench.expected == ()
+
+
+async def test_a_function_is_told_apart_by_its_hash_where_its_name_is_the_same(store):
+    def query_of(words):
+        def query(context):
+            return words
+
+        return query
+
+    first, second = query_of("tea"), query_of("cane")
+    report = await evaluate(
+        CASES[:1],
+        {"first": {"query": first}, "second": {"query": second, "max_entries": 2}, "luck": at_random(draws=2)},
+        store,
+    )
+    one, two, luck = sorted(
+        EvaluationState(WorkbenchState([store]), report).standings, key=lambda row: row.name != "first"
+    )[:3]
+    named = {row.name: row.differs for row in (one, two, luck)}
+    assert named["first"] == ()
+    assert "max_entries 2" in named["second"]
+    assert "stores in 2 draws" in named["luck"]

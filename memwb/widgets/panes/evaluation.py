@@ -105,19 +105,19 @@ def _settings(state: EvaluationState) -> Node:
 
 def _leaderboard(state: EvaluationState) -> Node:
     level = f"{state.report.level:.0%} interval"
-    titles = ("no.", "setting", state.metric, level, "tokens", "failed")
+    failed = any(row.failed for row in state.standings)
+    titles = ("no.", "setting", state.metric, level, "tokens", *(["failed"] if failed else ()))
     return el(
         "table",
         "memwb-board",
         el("thead", "", el("tr", "", *(el("th", "", title, scope="col") for title in titles))),
-        el("tbody", "", *(_standing(row) for row in state.standings)),
+        el("tbody", "", *(_standing(row, failed) for row in state.standings)),
     )
 
 
-def _standing(row: Standing) -> Node:
+def _standing(row: Standing, failed: bool) -> Node:
     quality = row.quality
-    draws = f"mean of {counted(row.draws, 'draw')}" if row.draws > 1 else ""
-    differs = shortened(", ".join(filter(None, [draws, *row.differs])), _DIFFERENCES)
+    differs = shortened(", ".join(row.differs), _DIFFERENCES)
     return el(
         "tr",
         "",
@@ -131,9 +131,9 @@ def _standing(row: Standing) -> Node:
             scope="row",
         ),
         el("td", "", f"{quality.mean:.3f}" if quality else "-"),
-        el("td", "", f"{quality.low:.3f} to {quality.high:.3f}" if quality else "-"),
+        el("td", "", f"{quality.low:.3f}–{quality.high:.3f}" if quality else "-"),
         el("td", "", "-" if row.tokens is None else f"{row.tokens:,.0f}"),
-        el("td", "memwb-bad" if row.failed else "", f"{row.failed:,}"),
+        el("td", "memwb-bad" if row.failed else "", f"{row.failed:,}") if failed else None,
         data_key=f"setting {row.name}",
     )
 
@@ -212,7 +212,7 @@ def _case(state: EvaluationState, case: ComparedCase, at: int) -> Node:
         "memwb-caserow" + (" memwb-chosen" if here else ""),
         el("strong", "", shortened(id, _NAME_LENGTH)),
         el("span", "memwb-value", values),
-        el("small", "", f"{shortened(first.category or '', 30)} {first.error or missed + more}".strip()),
+        el("small", "", " · ".join(filter(None, [shortened(first.category or "", 30), first.error or missed + more]))),
         role="listitem",
         tabindex="-1" if at else "0",
         action={"do": "show", "case": id, "setting": state.first},
