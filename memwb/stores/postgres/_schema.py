@@ -84,12 +84,12 @@ class Schema:
 
         return SQL(text).format(table=_identifier(self.table), vectors=_identifier(self.vectors), **more)
 
-    def copying(self, columns: Sequence[str]) -> Composed:
-        """Return the statement that copies rows into the table of entries; it takes no parameters."""
+    def copying(self, columns: Sequence[str], *, vectors: bool = False) -> Composed:
+        """Return the statement that copies rows into the table of entries or of vectors; it takes no parameters."""
         from psycopg.sql import SQL, Identifier
 
-        names = SQL(", ").join(map(Identifier, columns))
-        return SQL("COPY {table} ({names}) FROM STDIN").format(table=Identifier(self.table), names=names)
+        table, names = self.vectors if vectors else self.table, SQL(", ").join(map(Identifier, columns))
+        return SQL("COPY {table} ({names}) FROM STDIN").format(table=Identifier(table), names=names)
 
     def prepare(self, connection: Connection[Any], *, may_create: bool) -> None:
         """Make what is missing.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _TRIES = 20
 """So often a write is begun that always meets another one."""
 
+_VECTOR = ("place", "model", "digest", "embedding")
+
 Vectors = Mapping[str, str]
 """Texts, and their vectors as Postgres reads them."""
 
@@ -134,19 +136,21 @@ def _copy(connection: Connection[Any], schema: Schema, rows: Sequence[Row], vect
     if vectors and rows:
         statement = schema.sql("SELECT place, digest FROM {table} WHERE digest = ANY(%s)")
         places = {bytes(digest): place for place, digest in connection.execute(statement, ([r.digest for r in rows],))}
-        with_vectors(connection, schema, [replace(row, place=places[row.digest]) for row in rows], vectors)
+        with connection.cursor().copy(schema.copying(_VECTOR, vectors=True)) as copy:
+            for row in rows:
+                copy.write_row((places[row.digest], schema.model, row.digest, vectors[row.content]))
 
 
 def with_vectors(connection: Connection[Any], schema: Schema, rows: Sequence[Row], vectors: Vectors) -> int:
-    """Write the vectors of rows that have their places; return how many there were."""
-    given = [(row.place, schema.model, row.digest, vectors[row.content]) for row in rows if row.content in vectors]
+    """Write the vectors of entries that are there already; return how many there were."""
     statement = schema.sql(
         "INSERT INTO {vectors} (place, model, digest, embedding) "
         "SELECT t.place, %s, t.digest, %s::vector FROM {table} t WHERE t.place = %s AND t.digest = %s "
         "ON CONFLICT (place, model) DO UPDATE SET digest = excluded.digest, embedding = excluded.embedding"
     )
+    given = [(schema.model, vectors[row.content], row.place, row.digest) for row in rows if row.content in vectors]
     cursor = connection.cursor()
-    cursor.executemany(statement, [(model, vector, place, digest) for place, model, digest, vector in given])
+    cursor.executemany(statement, given)
     return max(cursor.rowcount, 0)
 
 
