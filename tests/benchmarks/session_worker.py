@@ -1,9 +1,9 @@
 """Measures one store of sessions in this interpreter: ``python -m tests.benchmarks.session_worker '{...}'``.
 
 It is given ``side`` (memwb or definable), ``kind`` (memory, sqlite, files), ``count`` entries in ``sessions`` sessions,
-``cold`` (a new store object for each call, in one process, on files at rest), ``folder`` with the data, and ``seconds``
-for each operation. It prints milliseconds by operation: of CPU time, but of wall time for SQLite's writes, which wait
-for the disk.
+``folder`` with the data, and ``seconds`` for each operation. Or it is given ``place``, a folder of session files, and
+``call``, one operation: then the first call of this process is measured. It prints milliseconds by operation: of CPU
+time, but of wall time for SQLite's writes, which wait for the disk.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Bench:
     """Runs the operations of one store one after the other."""
 
     def __init__(self, wanted: dict[str, Any], scratch: Path) -> None:
-        self.kind, self.cold, self.seconds = wanted["kind"], wanted["cold"], wanted["seconds"]
+        self.kind, self.seconds = wanted["kind"], wanted["seconds"]
         self.side, self.durable = wanted["side"], wanted["durable"]
         home = "memwb.sessions" if self.side == "memwb" else "definable.memory"
         self.module = import_module(home)
@@ -118,9 +118,8 @@ class Bench:
         end = time.perf_counter() + self.seconds
         samples: list[float] = []
         for item in inputs:
-            store = self.make() if self.cold else self.store
             begin = clock()
-            await call(store, item)
+            await call(self.store, item)
             samples.append((clock() - begin) * 1e3)
             if (time.perf_counter() > end and len(samples) >= 3) or len(samples) >= 400:
                 break
@@ -135,18 +134,16 @@ class Bench:
         new = [self.entry({**self.records[0], "memory_id": f"new-{number}"}) for number in range(400)]
         step = max(1, len(self.records) // 150)
         some = self.records[::step]
-        if not self.cold:  # what is done once is not counted: opening, the index, the second add's look at all ids
-            for number in range(2):
-                await store.add(self.entry({**self.records[0], "memory_id": f"first-{number}"}))
-            await store.count("s0")
-            await store.get_entry(some[0]["memory_id"])
-            await store.get_entries("s0", limit=20)
-            if self.kind == "files":
-                await asyncio.sleep(2.1)  # until then, files that another program wrote are read again
-                await store.count("s0")
-        found = {"add": await self.sampled(lambda s, entry: s.add(entry), new, wall=wall)}
+        # What is done once is not counted: opening, the index, the second add's look at all ids.
+        for number in range(2):
+            await store.add(self.entry({**self.records[0], "memory_id": f"first-{number}"}))
+        await store.count("s0")
+        await store.get_entry(some[0]["memory_id"])
+        await store.get_entries("s0", limit=20)
         if self.kind == "files":
-            await asyncio.sleep(2.1)  # at rest: a younger file may change again without its times showing it
+            await asyncio.sleep(2.1)  # until then, files that another program wrote are read again
+            await store.count("s0")
+        found = {"add": await self.sampled(lambda s, entry: s.add(entry), new, wall=wall)}
         found |= {
             "count": await self.sampled(lambda s, _: s.count("s0"), cycle([None])),
             "get_entry": await self.sampled(lambda s, record: s.get_entry(record["memory_id"]), some),
@@ -182,9 +179,34 @@ class Bench:
         return {"lock": await self.sampled(lock, cycle([None]))}
 
 
+async def first(side: str, place: str, call: str) -> dict[str, float]:
+    """Return what the first call on a folder of sessions takes that this process has not looked at before."""
+    module = import_module("memwb.sessions" if side == "memwb" else "definable.memory")
+    store = module.FileStore(place)
+    middle = next(record for number, record in enumerate(records(5_001, 1)) if number == 5_000)
+    id, entry = middle["memory_id"], module.MemoryEntry(**{**middle, "content": "changed"})
+    calls = {
+        "count": lambda: store.count("s0"),
+        "get_entry": lambda: store.get_entry(id),
+        "get_entries": lambda: store.get_entries("s0"),
+        "update": lambda: store.update(entry),
+        "delete": lambda: store.delete(id),
+    }
+    begin = time.process_time()
+    found = await calls[call]()
+    took = (time.process_time() - begin) * 1e3
+    if found in (0, []) or (found is None and call == "get_entry"):
+        raise SystemExit(f"{call} found nothing")
+    await store.close()
+    return {call: took}
+
+
 def main() -> None:
     """Run the measurement that the first argument describes."""
     wanted = json.loads(sys.argv[1])
+    if "call" in wanted:
+        print(json.dumps(asyncio.run(first(wanted["side"], wanted["place"], wanted["call"]))))
+        return
     with tempfile.TemporaryDirectory(prefix="memwb-benchmark-") as scratch:
         bench = Bench(wanted, Path(scratch))
         print(json.dumps(asyncio.run(getattr(bench, wanted["measure"])())))

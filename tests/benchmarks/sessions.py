@@ -16,6 +16,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from memwb._text import counted  # noqa: E402
 from tests.benchmarks import imports, table  # noqa: E402
 from tests.benchmarks.limits import Limit, most, ratio  # noqa: E402
 from tests.benchmarks.run import environment, row  # noqa: E402
+from tests.benchmarks.session_worker import prepared  # noqa: E402
 from tests.benchmarks.table import Row  # noqa: E402
 
 PEER = "definable==0.3.0"
@@ -43,7 +45,6 @@ class Setting:
     count: int
     limits: dict[str, tuple[Limit, Limit]]
     sessions: int = 1
-    cold: bool = False
     durable: bool = False
     peer: bool = True
 
@@ -69,13 +70,25 @@ SETTINGS = (
             {"add": (ratio(2), NONE), "update": (ratio(2), NONE), "delete": (ratio(2), NONE)}, durable=True),
     Setting("SQLite", "sqlite", 100_000, {"limit=20": (ratio(150), NONE), "count": (ratio(4), NONE)}),
     Setting("SQLite", "sqlite", 100_000, {"limit=20": (ratio(20), NONE), "count": (ratio(4), NONE)}, sessions=100),
-    Setting("files, new store", "files", 10_000, {
-        "count": (ratio(3), NONE), "get_entry": (ratio(40), NONE), "get_entries": (ratio(1.5), NONE),
-        "update": (ratio(20), NONE), "delete": (ratio(20), NONE),
-    }, cold=True),
     Setting("files, unchanged", "files", 10_000, {**WARM_FILES, "add": (most(0.03), NONE)}),
     Setting("files, unchanged", "files", 100_000, {**WARM_FILES, "add": (most(0.03), NONE)}, peer=False),
 )  # fmt: skip
+
+
+COLD = {"count": ratio(3), "get_entry": ratio(40), "get_entries": ratio(1.5), "update": ratio(20), "delete": ratio(20)}
+"""What the first call of a process on a folder of session files has to hold."""
+PROGRAM = """
+import asyncio, sys
+from memwb.sessions import FileStore, MemoryEntry
+
+async def main():
+    async with FileStore(sys.argv[1]) as store:
+        await store.add(MemoryEntry("s1", content="another session"))
+        await store.get_entries("s0")
+
+asyncio.run(main())
+"""
+"""A program of memwb's that looks at the folder, and leaves a note of what it found."""
 
 
 class Benchmark:
@@ -94,6 +107,8 @@ class Benchmark:
                 continue
             print(f"{setting.label}, {setting.size} ...", file=sys.stderr, flush=True)
             self._setting(setting)
+        if not only or "files" in only:
+            self._cold(10_000)
         for kind in ("sqlite", "files"):
             if not only or kind in only:
                 self._iterating(kind)
@@ -116,6 +131,37 @@ class Benchmark:
             wall = setting.kind == "sqlite" and name in ("add", "update", "delete")
             unit = "ms wall" if wall else "ms"
             self.rows.append(row(label, setting.size, unit, own, peers, must, stretch))
+
+    def _cold(self, count: int) -> None:
+        """Measure the first call of a process: on files that an earlier one has read, and on files never seen."""
+        source, data = prepared(self.folder / "data", "files", count, 1), self.folder / "data"
+        seen, new = data / "seen", data / "new"
+        shutil.rmtree(seen, ignore_errors=True)
+        shutil.copytree(source, seen)
+        time.sleep(2.1)  # a younger file may change again without its times showing it, and is not noted
+        self._program(PROGRAM, str(seen))
+        for call, must in COLD.items():
+            reads = call not in ("update", "delete")
+            times: dict[str, list[float]] = {"never seen": [], "seen": [], "definable": []}
+            for _ in range(2 * self.rounds + 1):
+                for side, place in (("never seen", new), ("seen", seen), ("definable", new)):
+                    if (side == "seen" and not reads) or (side == "definable" and not self.peer):
+                        continue
+                    if side != "seen":
+                        shutil.rmtree(new, ignore_errors=True)
+                        shutil.copytree(source, new)
+                    wanted = {"side": side if side == "definable" else "memwb", "place": str(place), "call": call}
+                    times[side].append(self._run(wanted)[call])
+            peers = [statistics.median(times["definable"])] if self.peer else []
+            for side in ("seen", "never seen"):
+                if times[side]:
+                    label = f"sessions files {side}, first call of a process: {call}"
+                    own = statistics.median(times[side])
+                    self.rows.append(row(label, f"{count:,}", "ms", own, peers, must, NONE))
+
+    def _program(self, code: str, *arguments: str) -> None:
+        command = [self.python, "-c", code, *arguments]
+        subprocess.run(command, cwd=PROJECT, env=environment(self.folder), check=True, capture_output=True)
 
     def _iterating(self, kind: str) -> None:
         small, large = (
@@ -143,18 +189,20 @@ class Benchmark:
             "kind": setting.kind,
             "count": setting.count,
             "sessions": setting.sessions,
-            "cold": setting.cold,
             "durable": setting.durable,
             "folder": str(self.folder / "data"),
             "seconds": self.seconds,
             "measure": measure,
         }
+        return self._run(wanted)
+
+    def _run(self, wanted: dict[str, Any]) -> dict[str, Any]:
         done = subprocess.run(
             [self.python, "-m", "tests.benchmarks.session_worker", json.dumps(wanted)],
             cwd=PROJECT, env=environment(self.folder), capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
-            raise RuntimeError(f"{setting} of {side} failed:\n{done.stderr}")
+            raise RuntimeError(f"{wanted} failed:\n{done.stderr}")
         return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
 
 

@@ -22,19 +22,19 @@ from ._damage import Damage
 from ._known import known_of
 from ._lines import NO_KEY, Key, Lines
 from ._names import encoded, folded, is_safe, names_of, native
+from ._noted import Noted, leave, told_by
 
 ENDING = ".jsonl"
 GONE = ".memwb-gone-"  # the folder of a session that is being removed
 _SETTLED_NS = 2_000_000_000
 """A file that changed less than this before a look may change again without its times showing it."""
 _AGAIN, _AGAINS = 0.003, 200  # seconds until a last line that is not complete is read again, and how often
-_HEAD = 1 << 16
 _TRIES = 5
 _OUT_OF_MEANS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # which says nothing of the file
 
 _T = TypeVar("_T")
 
-_id_of = attrgetter("memory_id")
+_id_of, _created_at = attrgetter("memory_id"), attrgetter("created_at")
 
 
 class Place(NamedTuple):
@@ -93,12 +93,17 @@ class Folder:
             self.note(path, [(path, "all lines", f"it cannot be read: {error.strerror or error}")])
             return None
 
+    def leave_notes(self) -> None:
+        """Note for the next process what is known, where a writer of memwb has been."""
+        leave(self.path, self._lines)
+
     def state(self, paths: Sequence[str] | None = None) -> tuple[object, ...] | None:
         """Return the signatures of some or all files; None where one of them does not prove its file unchanged."""
         found: list[object] = []
         for path in self.files() if paths is None else paths:
             signature, known = self.spared(path, partial(self._look, path)), self._lines.get(path)
             holds = known is not None and known.proven and known.signature == signature
+            holds = holds or (known is None and self._known.notes.of(path, signature) is not None)
             if not holds and path not in self._unreadable:
                 return None  # it has not been read in this state, or too soon after it was changed
             found.append((path, signature))
@@ -180,9 +185,28 @@ class Folder:
             loaded = self._load(path)
             return None if loaded is None else loaded[0]
 
+    def count(self, path: str) -> int:
+        """Return how many entries a file holds; it is read only where nobody has noted that."""
+        noted = self._noted_of(path)
+        lines = None if noted else self.looked(path)
+        return noted.entries if noted else len(lines.starts) if lines else 0
+
+    def held(self, path: str) -> Noted | None:
+        """Return what a file holds now, or None where there is none; it is read only where nobody has noted that."""
+        noted = self._noted_of(path)
+        lines = None if noted else self.looked(path)
+        return noted if lines is None else told_by(lines)
+
+    def _noted_of(self, path: str) -> Noted | None:
+        """Return what an earlier process has noted of a file, while it is unknown to this one."""
+        return None if path in self._lines else self._known.notes.of(path, self._look(path))
+
     def entries(self, path: str) -> list[MemoryEntry]:
         """Return all entries of a file in order of time."""
         with self._known.lock:
+            noted = self._noted_of(path)
+            if noted and (entries := self._again(path, noted)):
+                return entries
             loaded = self._load(path)
         if loaded is None:
             return []
@@ -191,6 +215,17 @@ class Folder:
             with without_collector():
                 entries = lines.read_again(data)
         return entries if lines.in_order else [entries[place] for place in lines.ordered()]
+
+    def _again(self, path: str, noted: Noted) -> list[MemoryEntry] | None:
+        """Return the entries of a file of which all lines have been checked before; None: they have to be again."""
+        found = _files.read(path) if noted.common else None
+        if found is None or self._known.notes.of(path, found[1]) != noted:
+            return None
+        with without_collector():
+            entries = _lines.read_checked(found[0])
+        if len(entries) != noted.entries:
+            return None
+        return entries if noted.in_order else sorted(entries, key=_created_at)
 
     def damaged_lines(self, path: str) -> tuple[list[bytes], _files.Signature | None]:
         """Return the lines of a file that cannot be read, and the state that it has; None: there is no file."""
@@ -228,17 +263,25 @@ class Folder:
             return [_entry(path, data, begin - start, to - start) for begin, to in spans]
         return [entry for span in spans for entry in self.read_at(path, file, [span])]
 
+    def entry(self, id: str) -> MemoryEntry | None:
+        """Return the entry with this id, or None."""
+        return self._first(id, (), self._sought)
+
     def locate(self, id: str, first: Sequence[str] = ()) -> Place | None:
         """Return where an entry is, or None; it is sought in certain files first."""
+        return self._first(id, first, self._place)
+
+    def _first(self, id: str, paths: Sequence[str], look: Callable[[str, str], _T | None]) -> _T | None:
+        """Return what is found first: in the file that held the id last, in these, in all others."""
         seen = set()
         hint = self.ids.get(id)
-        for path in (*([hint] if hint else ()), *first):
+        for path in (*([hint] if hint else ()), *paths):
             seen.add(path)
-            if place := self.spared(path, partial(self._place, path, id)):
-                return place
+            if found := self.spared(path, partial(look, path, id)):
+                return found
         for path in self.files():
-            if path not in seen and (place := self.spared(path, partial(self._place, path, id))):
-                return place
+            if path not in seen and (found := self.spared(path, partial(look, path, id))):
+                return found
         return None
 
     def known_place(self, id: str) -> str | None:
@@ -297,13 +340,28 @@ class Folder:
         signature = self._look(path)
         if signature is None or (known is not None and known.signature == signature):
             return None if known is None or signature is None else known.key
+        if known is None and (noted := self._known.notes.of(path, signature)):
+            return noted.key
         with suppress(FileNotFoundError), FileIO(path) as file:
-            head = file.read(_HEAD)
-            key = _lines.key_of(head[: head.rfind(b"\n") + 1] if len(head) == _HEAD else head, fit)
-            if len(head) < _HEAD or fit(key) == _lines.EXACT:
+            head = file.read(_lines.HEAD)
+            key = _lines.key_of(head[: head.rfind(b"\n") + 1] if len(head) == _lines.HEAD else head, fit)
+            if len(head) < _lines.HEAD or fit(key) == _lines.EXACT:
                 return key
         lines = self.looked(path)
         return None if lines is None else lines.key
+
+    def _sought(self, path: str, id: str) -> MemoryEntry | None:
+        """Return an entry of a file; where this process has not looked into it yet, without taking it into memory."""
+        with self._known.lock:
+            signature = self._look(path)
+            if signature is not None and path not in self._lines and self._scanned.get(path) != signature:
+                with suppress(FileNotFoundError), FileIO(path) as file:
+                    found = _lines.sought(file, id, partial(self._fit, path))
+                    if not isinstance(found, bool) and _files.signature(os.fstat(file.fileno())) == signature:
+                        self._scanned[path] = signature
+                        return found
+            place = self._place(path, id)
+        return place and place.entry
 
     def _place(self, path: str, id: str) -> Place | None:
         with self._known.lock:

@@ -9,6 +9,7 @@ import weakref
 from ... import _files
 from ._damage import Telling
 from ._lines import Lines
+from ._noted import Notes, leave
 
 
 class Known:
@@ -19,13 +20,15 @@ class Known:
         ids: The file in which each id was seen last.
         telling: Which damage was told of.
         scanned: The state of files in which an id was sought without reading the lines.
+        notes: What an earlier process has left.
         lock: Held while a file is looked at and what is known of it changes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
         self.lines: dict[str, Lines] = {}
         self.ids: dict[str, str] = {}
         self.scanned: dict[str, _files.Signature] = {}
+        self.notes = Notes(folder)
         self.telling = Telling()
         self.lock = threading.RLock()
 
@@ -35,7 +38,11 @@ _folders: weakref.WeakValueDictionary[str, Known] = weakref.WeakValueDictionary(
 
 def known_of(folder: str) -> Known:
     """Return what is known of a folder, given by its absolute path, as long as any store on it lives."""
-    return _folders.setdefault(folder, Known())
+    known = _folders.get(folder)
+    if known is None:
+        known = _folders.setdefault(folder, Known(folder))
+        weakref.finalize(known, leave, folder, known.lines)  # at the program's end, too
+    return known
 
 
 def _after_fork_in_child() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import zlib
 from array import array
 from collections.abc import Callable, Iterator
+from io import FileIO
 from itertools import accumulate, chain, repeat
 from operator import itemgetter, le
 from typing import Any, Final
@@ -24,6 +26,10 @@ _NEVER_ESCAPED = re.compile(r"[A-Za-z0-9_.:-]+")  # characters that no writer of
 NO_KEY: Final[Key] = ("", "")
 EXACT, ALIKE, NOT = 2, 1, 0
 """How a file's name fits a session and user: as it is, but for letter case or Unicode form, or not at all."""
+
+HEAD: Final = 1 << 16
+"""Bytes at a file's beginning in which the first line that fits its name is looked for."""
+_PART = 1 << 18
 
 Fit = Callable[[Key], int]
 _in_columns = itemgetter(*FIELDS)
@@ -224,6 +230,18 @@ def _entries_of(records: list[dict[str, Any]]) -> list[MemoryEntry]:
     return entries
 
 
+def read_checked(data: bytes) -> list[MemoryEntry]:
+    """Return the entries in a file's bytes that :class:`Lines` has read as ``common`` before; none where they are not.
+
+    What made it so is not looked at again.
+    """
+    *lines, _ = data.removeprefix(BOM).split(b"\n")
+    try:
+        return _entries_of(list(map(_json.loads_plain, lines)))
+    except (ValueError, TypeError):
+        return []
+
+
 def spans(data: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
     """Give where each line starts and ends; a carriage return belongs to it."""
     size = len(data)
@@ -276,6 +294,47 @@ def find(data: bytes, id: str, fit: Fit) -> tuple[int, int] | bool | None:
             if (entry.session_id, entry.user_id) == key:
                 return begin, end
     return None
+
+
+def sought(file: FileIO, id: str, fit: Fit) -> MemoryEntry | bool | None:
+    """Return the entry with an id as :func:`find` finds its line, with only a part of the file in memory at a time."""
+    if not _NEVER_ESCAPED.fullmatch(id):
+        return False
+    needle, key, kept, start = b'"%b"' % id.encode(), NO_KEY, 0, 0
+    overlap = len(needle) + len(BOM)
+    part = bytearray(_PART + overlap)
+    view = memoryview(part)
+    while read := file.readinto(view[kept:]):
+        size, at = kept + read, -1
+        if part.find(b"\\", 0, size) >= 0 and part.find(b"\\u00", 0, size) >= 0:
+            return False
+        while (at := part.find(needle, at + 1, size)) >= 0:
+            entry = _entry_in(_line_around(file, start + at))
+            if isinstance(entry, MemoryEntry) and entry.memory_id == id:
+                if key == NO_KEY:
+                    head = os.pread(file.fileno(), HEAD, 0)
+                    key = key_of(head[: head.rfind(b"\n") + 1] or head, fit)
+                    if fit(key) != EXACT:
+                        return False
+                if (entry.session_id, entry.user_id) == key:
+                    return entry
+        kept = min(overlap, size)
+        view[:kept] = view[size - kept : size]
+        start += size - kept
+    return None
+
+
+def _line_around(file: FileIO, at: int) -> bytes:
+    """Return the line of a file that holds the byte here."""
+    reach = 1 << 12
+    while True:
+        first = max(0, at - reach)
+        data = os.pread(file.fileno(), at - first + reach, first)
+        begin, end = data.rfind(b"\n", 0, at - first) + 1, data.find(b"\n", at - first)
+        if (begin or first == 0) and (end >= 0 or len(data) < at - first + reach):
+            line = data[begin : len(data) if end < 0 else end]
+            return line.removeprefix(BOM) if first == begin == 0 else line
+        reach *= 8
 
 
 def key_of(data: bytes, fit: Fit) -> Key:

@@ -111,7 +111,8 @@ class FileStore(Opened):
         await self._changes.finish_what_was_cut_off()
 
     async def close(self) -> None:
-        """Do nothing: no file stays open between calls."""
+        """Leave what is known of the files for the next program; no file stays open between calls."""
+        self._folder.leave_notes()
 
     async def add(self, entry: MemoryEntry) -> None:
         """Store a new entry, by one write at the end of its file.
@@ -200,8 +201,7 @@ class FileStore(Opened):
             found = self._folder.some(path, lambda lines: [lines.ids[id]] if id in lines.ids else [])
             if found:
                 return found[0]
-        place = self._folder.locate(id)
-        return None if place is None else place.entry
+        return self._folder.entry(id)
 
     async def update(self, entry: MemoryEntry) -> None:
         """Replace role, content and message data of the entry that has the same id.
@@ -279,8 +279,7 @@ class FileStore(Opened):
             OSError: The file could not be read.
         """
         path = await self._file(session_id, user_id)
-        lines = None if path is None else self._folder.looked(path)
-        return 0 if lines is None else len(lines.starts)
+        return 0 if path is None else self._folder.count(path)
 
     async def sessions(self) -> list[SessionInfo]:
         """Return what users' sessions there are, by session and user.
@@ -349,13 +348,13 @@ class FileStore(Opened):
         return await self._changes.make(replace)
 
     def _info(self, path: str) -> SessionInfo | None:
-        lines = self._folder.looked(path)
-        if lines is None or not lines.starts:
+        held = self._folder.held(path)
+        if held is None or not held.entries:
             return None
-        if self._folder.find(lines.key) == path:
-            return SessionInfo(*lines.key, len(lines.times), min(lines.times), max(lines.times))
-        if self._folder.looked(path) is lines:  # it was not removed just now
-            session_id, user_id = lines.key
+        if self._folder.find(held.key) == path:
+            return SessionInfo(*held.key, held.entries, held.first, held.last)
+        if self._folder.held(path) == held:  # it was not removed just now
+            session_id, user_id = held.key
             reason = f"it holds entries of session {session_id!r:.60} and user {user_id!r:.60}, but not in their place"
             self._folder.note(path, [(path, "all lines", reason)])
         return None

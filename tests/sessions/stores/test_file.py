@@ -516,12 +516,13 @@ async def test_a_store_made_again_reads_nothing_that_another_one_of_the_process_
     first = FileStore(base)
     await first.add_many(entries)
     assert await first.count("s1") == 3
-    monkeypatch.setattr("memwb._files.read", lambda path: pytest.fail("it was read again"))
+    with monkeypatch.context() as patch:
+        patch.setattr("memwb._files.read", lambda path: pytest.fail("it was read again"))
 
-    again = FileStore(base)
-    assert await again.count("s1") == 3
-    assert await again.get_entries("s1", limit=1) == entries[2:]
-    assert await again.get_entry("m1") == entries[1]
+        again = FileStore(base)
+        assert await again.count("s1") == 3
+        assert await again.get_entries("s1", limit=1) == entries[2:]
+        assert await again.get_entry("m1") == entries[1]
 
 
 async def test_what_cannot_be_read_is_listed_by_each_store_until_one_of_them_removes_it(base):
