@@ -108,6 +108,16 @@ async def test_the_example_of_several_stores_runs(tmp_path, monkeypatch, capsys)
     names["wb"].close()
 
 
+async def test_the_example_of_recall_by_meaning_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("onnxruntime", reason="The example runs a model of the extra `minilm`.")
+    monkeypatch.chdir(tmp_path)
+    names = await ran("Recall by meaning")
+
+    assert f"`{capsys.readouterr().out.strip()}`" in section("Recall by meaning")
+    assert names["both"][0].content == "My cat is called Miso."
+    names["wb"].close()
+
+
 async def test_the_example_of_sessions_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = await ran("Agents' sessions")
