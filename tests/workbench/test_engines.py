@@ -8,7 +8,6 @@ from functools import partial
 import pytest
 
 from memwb import callbacks, datasets
-from memwb.catalog import Record
 from memwb.errors import ConflictError
 from memwb.evaluation import Arm, evaluate, grid
 from memwb.ranking import HashingEmbedder
@@ -141,21 +140,24 @@ async def store(tmp_path):
     store.close()
 
 
-async def test_entries_of_a_database_are_browsed_edited_and_taken_back(store):
+@pytest.mark.parametrize("over", [lambda store: store, lambda store: Hybrid(store, WIDE)], ids=["database", "hybrid"])
+async def test_entries_are_browsed_edited_in_one_write_and_taken_back(store, over):
     before = await store.page(0, 9)
-    state = await shown(store)
+    green, milk, _ = before
+    state = await shown(over(store), editable=True)
     entries = state.entries
     await entries.load()
     assert [record.content for record in entries.records] == list(TEXTS)
 
-    green, _, coffee = before
-    done = await store.exchange([green, coffee], [replace(green, content="white tea"), Record("new", "oolong")])
+    entries.stage(edit={green.id: "white tea"}, delete=[milk.id], add=["oolong"])
+    await entries.write()
 
-    assert [record.content for record in await store.page(0, 9)] == ["white tea", "tea with milk", "oolong"]
-    assert [entry.content for entry in await store.search("oolong white")] == ["oolong", "white tea"]
-    await store.take_back(done)
+    assert [record.content for record in await store.page(0, 9)] == ["white tea", "black coffee", "oolong"]
+    assert [entry.content for entry in await store.search("oolong white tea milk")] == ["white tea", "oolong"]
+    await entries.undo()
     assert await store.page(0, 9) == before
-    assert [entry.content for entry in await store.search("coffee white oolong")] == ["black coffee"]
+    assert await store.search("white oolong") == []
+    assert [finding.fault for finding in (await entries.health()).findings if finding.damaged] == []
     state.close()
 
 
