@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, LiteralString, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, LiteralString
 
 from ... import _time
 from ..._settings import checked_flag, checked_seconds
 from ...catalog import Record
-from ...errors import ConfigError, EntryNotFoundError
+from ...errors import ConfigError
 from ...memory.settings import at_least_one, checked_query
 from ...memory.types import RELEVANCE_SCORE, MemoryEntry, Metadata, identified
 from ...ranking import Embedder, Tokenizer, tokenize_any_script
 from ...ranking.embedder import embedded
 from .._filters import narrowed
-from .._items import Sources, TestMemoryAddResult, told_by
-from .._listing import sort_key
+from .._items import Sources, TestMemoryAddResult
 from ..protocols import BulkItem, FilteredSearchOptions, ScoreKind
 from . import _searching as searching
-from ._arguments import checked_change, checked_drafts, checked_id, checked_where
-from ._rows import READ, Row, checked_short, encoded, json_of, read, storable, time_of
+from ._arguments import checked_drafts
+from ._entries import Entries
+from ._rows import Row, checked_short, read
 from ._schema import Schema
 from ._server import WHERE, Server
-from ._writing import Exchanged, exchanged, inserted, taken_back, updated, with_vectors
+from ._writing import inserted, with_vectors
 
 if TYPE_CHECKING:
-    from psycopg import Connection
-    from psycopg.sql import Composed
-
     from ...memory.extraction.types import ExtractionConfig
-
-_T = TypeVar("_T")
 
 Search = Literal["words", "meaning", "fused"]
 SEARCHES: dict[str, ScoreKind] = {"words": "count", "meaning": "similarity", "fused": "fused"}
@@ -40,7 +34,7 @@ DEFAULT_MAX_SEARCH_RESULTS = 10
 _BATCH = 256  # texts that are embedded at a time where many wait
 
 
-class PostgresMemoryStore:
+class PostgresMemoryStore(Entries):
     """A store in a table of a Postgres database, for any number of programs on any number of machines.
 
     ::
@@ -257,142 +251,6 @@ class PostgresMemoryStore:
         entries = checked_drafts(items)
         return await self._add(entries) if entries else []
 
-    async def update(self, id: str, content: str | None = None, metadata: Metadata | None = None) -> Record:
-        """Give a record another text, other metadata, or both; None leaves what there is.
-
-        Raises:
-            EntryNotFoundError: No record has this id. A KeyError.
-            DuplicateEntryError: Another record holds the text; blanks around it do not count. A ValueError.
-            ConfigError: As for :meth:`add`.
-            StoreUnavailableError: As for :meth:`add`.
-        """
-        self._require_writable("update")
-        checked_id(id)
-        change = checked_change(content, metadata)
-        text = json_of(change.metadata)
-        vectors = await self._vectors([] if change.content is None else [change.content])
-        now = self._sources.now()
-
-        def changed(row: Row) -> Row:
-            new = replace(
-                row,
-                content=row.content if change.content is None else change.content,
-                metadata=row.metadata if text is None else text,
-            )
-            return row if new == row else replace(new, updated_at=now)
-
-        def work(connection: Connection[Any]) -> Row:
-            return updated(connection, self._schema, id, self.owner, changed, vectors, self._where)
-
-        if not storable(id):
-            raise EntryNotFoundError(id, self._where)
-        return (await self._run(work)).record(self.name)
-
-    async def delete(self, id: str) -> bool:
-        """Remove a record; return whether there was one."""
-        self._require_writable("delete")
-        checked_id(id)
-        if not storable(id):
-            return False
-        statement = self._statement("DELETE FROM {table} t WHERE t.id = %(id)s AND {own}")
-        return await self._run(lambda c: c.execute(statement, self._own(id=encoded(id))).rowcount > 0)
-
-    async def clear(self) -> None:
-        """Remove all records, of a store with an owner all of this owner."""
-        self._require_writable("clear")
-        statement = self._statement("DELETE FROM {table} t WHERE {own}")
-        await self._run(lambda connection: connection.execute(statement, self._own()))
-
-    async def count(self, where: str = "") -> int:
-        """Return how many records there are, or how many hold ``where`` in their content, whatever the case."""
-        folded = checked_where(where)
-        statement = self._statement("SELECT count(*) FROM {table} t WHERE {own} AND {holding}", where=folded)
-        found = await self._run(lambda c: c.execute(statement, self._own(where=encoded(folded))).fetchone())
-        return int(found[0]) if found else 0
-
-    async def page(self, offset: int, limit: int, sort: str | None = None, where: str = "") -> list[Record]:
-        """Return some of the records, in the order of adding or sorted.
-
-        Args:
-            offset: How many to leave out at the start.
-            limit: The most to return, at least 1.
-            sort: ``created_at``, ``content`` or ``id``, with ``-`` before it for descending.
-            where: Only records whose content holds this, whatever the case.
-
-        Raises:
-            ConfigError: A bad offset, limit or sort.
-        """
-        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-            raise ConfigError(f"{WHERE}: offset is {offset!r}; it must be a whole number, at least 0.", key="offset")
-        at_least_one(limit, f"{WHERE}: limit", "limit")
-        with told_by(WHERE):
-            key = sort_key(sort)
-        folded = checked_where(where)
-        order = _ORDERS[key]
-        statement = self._statement(
-            # What is left out is counted in an index where it can be, and not read.
-            "SELECT {read} FROM {table} t JOIN (SELECT t.place FROM {table} t WHERE {own} AND {holding} "
-            "ORDER BY {order} LIMIT %(limit)s OFFSET %(offset)s) p ON p.place = t.place ORDER BY {order}",
-            where=folded,
-            order=order,
-        )
-        given = self._own(where=encoded(folded), limit=limit, offset=offset)
-        rows = await self._run(lambda connection: [read(found) for found in connection.execute(statement, given)])
-        return [row.record(self.name) for row in rows]
-
-    async def get(self, id: str) -> Record | None:
-        """Return the record with this id, or None."""
-        checked_id(id)
-        if not storable(id):
-            return None
-        statement = self._statement("SELECT {read} FROM {table} t WHERE t.id = %(id)s AND {own}")
-        found = await self._run(lambda c: c.execute(statement, self._own(id=encoded(id))).fetchone())
-        return None if found is None else read(found).record(self.name)
-
-    async def exchange(
-        self, before: Sequence[Record], after: Sequence[Record], *, only_check: bool = False
-    ) -> Exchanged:
-        """Put records in the place of others, in one transaction: all of it, or nothing.
-
-        A record of both lists (by its id) gets the text and metadata of the second, and keeps its place and its time.
-        One of ``before`` alone is removed, one of ``after`` alone is added at the end.
-
-        Raises:
-            ConflictError: A record of ``before`` is not as it was seen. Nothing is written.
-            DuplicateEntryError: A text or an id of ``after`` is held by another record.
-            ConfigError: As for :meth:`add`.
-        """
-        self._require_writable("exchange")
-        vectors = await self._vectors([] if only_check else [record.content for record in after])
-        drafts, now = [self._row(entry) for entry in checked_drafts(after, numbered=False)], self._sources.now()
-
-        def work(connection: Connection[Any]) -> Exchanged:
-            return exchanged(
-                connection,
-                self._schema,
-                before,
-                drafts,
-                vectors,
-                now,
-                self._where,
-                self.name,
-                owner=self.owner,
-                only_check=only_check,
-            )
-
-        return await self._run(work)
-
-    async def take_back(self, done: Exchanged) -> None:
-        """Undo an exchange; what others have written meanwhile stays.
-
-        Raises:
-            ConflictError: One of the exchanged records was changed since then. Nothing is written.
-            DuplicateEntryError: A text that would come back is held by a record that is new.
-        """
-        self._require_writable("take_back")
-        vectors = await self._vectors([record.content for record in done.before])
-        await self._run(lambda c: taken_back(c, self._schema, done, vectors, self._where, self.name, self.owner))
-
     async def embed_missing(self, progress: Callable[[int, int], Any] | None = None) -> int:
         """Make the vectors of entries that have none of this embedder: those that were added without it.
 
@@ -426,24 +284,6 @@ class PostgresMemoryStore:
             if progress is not None:
                 progress(done, max(done, total))
 
-    # --- inside --------------------------------------------------------------------------------------------------
-
-    async def _run(self, work: Callable[[Connection[Any]], _T]) -> _T:
-        def prepared(connection: Connection[Any]) -> _T:
-            if not self._ready:
-                self._schema.prepare(connection, may_create=self.writable)
-                self._ready = True
-            return work(connection)
-
-        return await self._server.run(prepared)
-
-    async def _vectors(self, texts: Sequence[str]) -> dict[str, str]:
-        """Return the vector of each text as Postgres reads it; none without an embedder."""
-        if self.embedder is None or not texts:
-            return {}
-        texts = list(dict.fromkeys(texts))
-        return dict(zip(texts, map(searching.vector_text, await embedded(self.embedder, texts)), strict=True))
-
     async def _add(self, entries: list[dict[str, Any]]) -> list[TestMemoryAddResult]:
         rows = [self._row(entry) for entry in entries]
         vectors = await self._vectors([row.content for row in rows])
@@ -452,57 +292,7 @@ class PostgresMemoryStore:
         )
         return [TestMemoryAddResult(id, held) for id, held in results]
 
-    def _row(self, entry: dict[str, Any]) -> Row:
-        """Return a checked entry as a row; its id is "" where one is still to be given."""
-        owner = checked_short(entry.get("owner"), "owner")
-        if self.owner not in (None, owner or self.owner):
-            told = f"{WHERE}: owner is {owner!r:.80}; this store holds the memories of {self.owner!r:.80} alone."
-            raise ConfigError(told, key="owner", value=owner)
-        return Row(
-            None,
-            checked_short(entry["id"], "id") or "",
-            entry["content"],
-            json_of(entry.get("metadata")),
-            time_of(entry["createdAt"], self._sources.now()),
-            None,
-            owner or self.owner,
-            entry.get("role"),
-        )
-
-    def _statement(self, text: LiteralString, *, where: str = "", order: LiteralString = "t.place") -> Composed:
-        from psycopg.sql import SQL
-
-        own = SQL("true") if self.owner is None else SQL("t.owner = %(owner)s")
-        if not storable(where):
-            holding = SQL("false")
-        else:
-            holding = SQL("strpos(t.folded, %(where)s) > 0") if where else SQL("true")
-        return self._schema.sql(text, read=SQL(READ), own=own, holding=holding, order=SQL(order))
-
-    def _own(self, **given: Any) -> dict[str, Any]:
-        if not storable(given.get("where") or ""):
-            given["where"] = ""
-        return {**given, "owner": encoded(self.owner)}
-
-    def _require_writable(self, method: str) -> None:
-        if not self.writable:
-            message = (
-                f"{WHERE}: the store {self.name!r} is not writable. Build it with writable=True to use {method}()."
-            )
-            raise ConfigError(message, key="writable", value=self.writable)
-
     @staticmethod
     def _entry(row: Row, score: float) -> MemoryEntry:
         metadata = {**(row.record("").metadata or {}), RELEVANCE_SCORE: score}
         return identified(MemoryEntry(row.content, metadata=metadata), row.id)
-
-
-_ORDERS: dict[Any, LiteralString] = {
-    None: "t.place",
-    ("created_at", False): "t.created_at, t.place",
-    ("created_at", True): "t.created_at DESC, t.place",
-    ("content", False): "t.content, t.place",
-    ("content", True): "t.content DESC, t.place",
-    ("id", False): "t.id",
-    ("id", True): "t.id DESC",
-}
