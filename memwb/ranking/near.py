@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from math import ceil
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import ceil, comb
 
 from .tokens import Tokenizer, tokenize
 
@@ -14,6 +15,8 @@ THRESHOLD = 0.8
 
 _FEW = 3  # a text with fewer distinct words is near another one only by its normal form
 _SLACK = 1e-9  # of sums of floats
+_MOST_TOGETHER = 4  # words by which a text is looked up at once
+_CHOICES = 40  # of such words, for a text of one size
 
 
 def normal_form(text: str) -> str:
@@ -63,37 +66,79 @@ class _Groups:
 
 
 def _join(words: dict[int, set[str]], threshold: float, groups: _Groups) -> None:
-    """Join texts that share enough words; those that no rare word suggests are not compared.
+    """Join texts that share enough words; those that no few rare words suggest are not compared.
 
-    Two sets that share so much share one of their rarest words: of a set of n words, one of the first
-    n - ceil(threshold * n) + 1 in the order of rareness. Who has joined a group is not compared with the rest of it,
+    Two sets that share ``o`` words share their ``l`` rarest common ones, and these are among the first ``n - o + l`` of
+    each set of ``n`` words in the order of rareness, since ``o - l`` more must follow. So each set is kept under every
+    choice of ``l`` of its first words, and found by them. Who has joined a group is not compared with the rest of it,
     so that thousands of texts of one pattern take no longer than others.
     """
     common = Counter(word for each in words.values() for word in each)
-    ranked = sorted(
-        ((sorted(each, key=lambda word: (common[word], word)), place) for place, each in words.items()),
-        key=lambda pair: (len(pair[0]), pair[1]),
-    )
-    holders: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))  # by word and group
-    for order, place in ranked:
-        size = len(order)
-        if size < _FEW:
-            continue
-        own = words[place]
-        least = ceil(threshold * size - _SLACK)  # words that the smaller set must have
-        rare = order[: size - least + 1]
+    number = {word: at for at, word in enumerate(sorted(common, key=lambda word: (common[word], word)))}
+    sets = {place: {number[word] for word in each} for place, each in words.items() if len(each) >= _FEW}
+    kept: dict[int, _Kept] = {}  # by the size of the sets in it
+    for place, own in sorted(sets.items(), key=lambda pair: (len(pair[1]), pair[0])):
+        size, order = len(own), sorted(own)
+        if size not in kept:
+            kept[size] = _Kept(size, threshold)
         met: set[int] = set()
-        for word in rare:
-            for key, members in holders[word].items():
-                if groups.root(key) == groups.root(place):
-                    continue
-                for other in members:
-                    if other in met or len(words[other]) < least:
-                        continue
+        for smaller in range(ceil(threshold * size - _SLACK), size + 1):
+            if smaller in kept:
+                least = _shared(smaller, size, threshold)
+                for members in kept[smaller].suggested(order, least):
+                    _join_near(place, own, members, least, sets, met, groups)
+        kept[size].add(order, place, groups.root(place))
+
+
+def _join_near(
+    place: int,
+    own: set[int],
+    members: dict[int, list[int]],
+    least: int,
+    sets: dict[int, set[int]],
+    met: set[int],
+    groups: _Groups,
+) -> None:
+    """Join a text with those that share at least so many words, of each group that it does not belong to yet."""
+    for key, others in members.items():
+        if groups.root(key) != groups.root(place):
+            for other in others:
+                if other not in met:
                     met.add(other)
-                    shared = len(own & words[other])
-                    if shared >= threshold * (size + len(words[other]) - shared) - _SLACK:
+                    if len(own & sets[other]) >= least:
                         groups.join(other, place)
                         break
-        for word in rare:
-            holders[word][groups.root(place)].append(place)
+
+
+class _Kept:
+    """Sets of one size, kept under choices of their rarest words.
+
+    Args:
+        size: How many words each has.
+        threshold: What its words in common with another set must be, as a share of all words of the two.
+    """
+
+    def __init__(self, size: int, threshold: float) -> None:
+        self._first = size - _shared(size, size, threshold)
+        largest = int(size / threshold + _SLACK)
+        spare = largest - _shared(size, largest, threshold)
+        most = min(_MOST_TOGETHER, _shared(size, size, threshold))
+        # Many words together suggest few sets, but of long texts there are too many choices of them.
+        self._together = max([1, *(count for count in range(1, most + 1) if comb(spare + count, count) <= _CHOICES)])
+        self._holders: dict[tuple[int, ...], dict[int, list[int]]] = {}
+
+    def add(self, order: list[int], place: int, group: int) -> None:
+        for choice in combinations(order[: self._first + self._together], self._together):
+            self._holders.setdefault(choice, {}).setdefault(group, []).append(place)
+
+    def suggested(self, order: list[int], least: int) -> Iterator[dict[int, list[int]]]:
+        """Yield, by group, the sets that may share so many words with one whose words stand in this order."""
+        holders = self._holders
+        for choice in combinations(order[: len(order) - least + self._together], self._together):
+            if choice in holders:
+                yield holders[choice]
+
+
+def _shared(size: int, other: int, threshold: float) -> int:
+    """Return how many words two sets of these sizes must have in common."""
+    return max(1, ceil(threshold * (size + other) / (1 + threshold) - _SLACK))
