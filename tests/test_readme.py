@@ -118,6 +118,20 @@ async def test_the_example_of_recall_by_meaning_runs(tmp_path, monkeypatch, caps
     names["wb"].close()
 
 
+async def test_the_example_of_a_team_on_one_database_runs(postgres, monkeypatch, capsys):
+    postgres.execute("CREATE DATABASE team")
+    monkeypatch.setenv("PGHOST", str(postgres.folder))
+    monkeypatch.setenv("PGUSER", "postgres")
+    names = await ran("A team on one database")
+
+    assert f"`{capsys.readouterr().out.strip()}`" in section("A team on one database")
+    assert [entry.content for entry in names["found"]] == ["Moved to Oslo."]
+    assert {hit.content for hit in names["wb"].trace.hits} == {"Allergic to latex.", "Likes green tea."}
+    names["wb"].close()
+    for name in ("team", "ann"):
+        await names[name].close()
+
+
 async def test_the_example_of_sessions_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = await ran("Agents' sessions")
