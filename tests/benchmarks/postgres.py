@@ -1,11 +1,11 @@
 """How fast PostgresMemoryStore is: measure, print a table, and write it on request.
 
-    python tests/benchmarks/postgres.py [--sizes 10000 100000] [--vectors 384] [--markdown README.md]
+    python tests/benchmarks/postgres.py [--sizes 10000 100000] [--with-vectors 10000] [--markdown README.md]
 
 The server is the one of the tests, on a socket of this machine, with its settings as they come (128 MB of shared
 buffers) but for fsync, which is on. Times are medians of calls that follow each other, through the event loop and the
-store's threads. Entries are sentences of 12 words; vectors are random, since no model is measured here. Nothing here
-is a test: the exit code is 0 however fast it was.
+store's threads. Entries are sentences of 12 words. Vectors have 384 numbers and are random, since no model is measured
+here. Nothing here is a test: the exit code is 0 however fast it was.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ COMMON = "the a user likes and prefers of to in on with for".split()
 class RandomVectors:
     """Vectors that cost nothing to make, near for the same text alone."""
 
-    def __init__(self, dimensions: int) -> None:
-        self.name, self.dimensions = "random", dimensions
+    name, dimensions = "random", 384
 
     async def embed(self, texts: Any) -> Any:
         """Return them."""
@@ -69,22 +68,19 @@ async def timed(call: Callable[[int], Awaitable[Any]], times: int = 15) -> float
     return statistics.median(taken)
 
 
-async def measure(server: PostgresServer, size: int, dimensions: int) -> dict[str, str]:
+async def measure(server: PostgresServer, size: int, *, with_vectors: bool) -> dict[str, str]:
     """Return the figures of one size."""
     dsn = server.new_database()
     texts = sentences(size)
-    embedder = RandomVectors(dimensions) if dimensions else None
-    store = PostgresMemoryStore(dsn, embedder=embedder)
+    store = PostgresMemoryStore(dsn)
     begin = time.perf_counter()
     for start in range(0, size, BATCH):
         await store.add_many(texts[start : start + BATCH])
-    filled = time.perf_counter() - begin
+    told = {"add_many, entries a second": f"{size / (time.perf_counter() - begin):,.0f}"}
     server.execute("VACUUM ANALYZE", dsn=dsn)
     words = [" ".join(text.split()[6:9]) for text in random.Random(2).sample(texts, 15)]
     talk = [f"what does the user like to do with {text}" for text in words]
     ids = [record.id for record in await store.page(size // 2, 15)]
-    store.search_by = "words"
-    told = {"add_many, entries a second": f"{size / filled:,.0f}"}
 
     async def told_of(name: str, call: Callable[[int], Awaitable[Any]]) -> None:
         told[name] = f"{await timed(call):,.1f}"
@@ -99,7 +95,12 @@ async def measure(server: PostgresServer, size: int, dimensions: int) -> dict[st
     await told_of("search, a question", lambda n: store.search(talk[n]))
     store.tokenizer = tokenize_without_stop_words
     await told_of("the same without stop words", lambda n: store.search(talk[n]))
-    if embedder is not None:
+    if with_vectors:
+        await store.close()
+        store = PostgresMemoryStore(dsn, embedder=RandomVectors(), tokenizer=tokenize_without_stop_words)
+        begin = time.perf_counter()
+        made = await store.embed_missing()
+        told["vectors made and indexed a second"] = f"{made / (time.perf_counter() - begin):,.0f}"
         store.search_by = "meaning"
         await told_of("search by meaning", lambda n: store.search(talk[n]))
         store.search_by = "fused"
@@ -123,13 +124,13 @@ def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--vectors", type=int, default=384, help="numbers of a vector; 0: none")
+    parser.add_argument("--with-vectors", type=int, nargs="*", default=[10_000], help="the sizes that have vectors too")
     parser.add_argument("--markdown", type=Path, help="write the table into this file, between its marks")
     given = parser.parse_args()
     columns = {}
     with running(settings="-c fsync=on -c shared_buffers=128MB") as server:
         for size in given.sizes:
-            columns[f"{size:,} entries"] = asyncio.run(measure(server, size, given.vectors))
+            columns[f"{size:,} entries"] = asyncio.run(measure(server, size, with_vectors=size in given.with_vectors))
             print(table(columns), flush=True)
     if given.markdown:
         text = given.markdown.read_text(encoding="utf-8")
