@@ -96,6 +96,8 @@ class GateResult:
         edited: The ids of cases that are not what they were: in number of expected entries, owner or category, and in a
             case folder in anything.
         changed: What differs between the two in settings, cases and stores, in words.
+        unknown: Case -> what it expects now and no store holds, as far as the stores list what they hold: such a case
+            can only fail, or never had its entry. By itself it is no fault.
     """
 
     metric: str | None = None
@@ -108,6 +110,7 @@ class GateResult:
     new: tuple[tuple[str, str], ...] = ()
     edited: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    unknown: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -143,6 +146,7 @@ class GateResult:
             "new": [{"setting": setting, "case": case} for setting, case in self.new],
             "edited": list(self.edited),
             "changed": list(self.changed),
+            "unknown": {case: list(expected) for case, expected in self.unknown.items()},
         }
 
 
@@ -196,6 +200,7 @@ def compare(report: Report, baseline: Report, metric: str | None = None, toleran
         new=tuple(key for key in now if key not in before),
         edited=tuple(dict.fromkeys(old.case for old, new in both if _label(old) != _label(new))),
         changed=tuple(_changes(report, baseline)),
+        unknown=dict(report.unknown),
     )
 
 

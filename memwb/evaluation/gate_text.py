@@ -40,12 +40,21 @@ def told(result: GateResult) -> Iterator[str]:
         yield f"{many} of the baseline {'is' if len(result.missing) == 1 else 'are'} missing: {_named(result.missing)}."
     yield from _told_blocks(result.blocks)
     yield from (f"Changed: {each}." for each in result.changed)
+    yield from _told_unknown(result)
     if result.edited:
         yield f"Edited since the baseline: {_listed([repr(each) for each in result.edited])}."
     if result.new:
         yield f"New, and in no baseline yet: {_named(result.new)}."
     if not result.ok:
         yield "If this is meant, renew the baseline on purpose; in a case folder by `memwb update FOLDER`."
+
+
+def _told_unknown(result: GateResult) -> Iterator[str]:
+    for case, expected in list(result.unknown.items())[:SHOWN]:
+        held = _listed([quoted(masked(each)) for each in expected], 5)
+        yield f"Case {case!r} expects what no store holds: {held}."
+    if (more := len(result.unknown) - SHOWN) > 0:
+        yield f"and {counted(more, 'more case')} that expect what no store holds"
 
 
 def _told_case(each: Worse, metric: str | None) -> Iterator[str]:

@@ -272,3 +272,14 @@ async def test_a_folder_without_a_part_says_which(folder, tmp_path):
     shutil.rmtree(folder.path / "settings")
     with pytest.raises(ConfigError, match=r"has no settings, neither settings\.py nor"):
         load_folder(folder.path)
+
+
+async def test_a_case_that_expects_what_no_store_holds_is_named_with_it(store, tmp_path):
+    lost = Case("lost", said("Which lamp?"), ("e9", "My lamp is red."))
+    folder = await save_folder(tmp_path / "cases", store, [CASES[0], lost], {"default": {}})
+    result = await folder.compare()
+
+    assert result.ok
+    assert result.unknown == {"lost": ("e9", "My lamp is red.")}
+    assert "Case 'lost' expects what no store holds: 'e9', 'My lamp is red.'." in repr(result)
+    assert result.to_dict()["unknown"] == {"lost": ["e9", "My lamp is red."]}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,9 @@ from memwb import datasets
 from memwb.errors import ConfigError, DamagedFileError
 from memwb.evaluation import Case, Report, at_random, evaluate
 from memwb.stores import TestMemoryStore
+from tests.scripts.evaluation_kills import run, runs_in
 
+PROJECT = Path(__file__).parents[2]
 DATA = datasets.load("ikat-demo", owner="2024-test/11")
 SETTINGS = {"default": {}, "one": {"max_entries": 1}, "at random": at_random(draws=2)}
 
@@ -77,6 +82,32 @@ async def test_an_interrupted_run_goes_on_and_gives_the_same_report(tmp_path: Pa
     assert resumed == whole
     assert resumed.to_jsonl(tmp_path / "a").read_bytes() == whole.to_jsonl(tmp_path / "b").read_bytes()
     assert Report.from_jsonl(file) == whole
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.scripts.evaluation_kills import run
+
+def kill(done, total):
+    if done == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+run(Path(sys.argv[1]), "2024-test/11", kill)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL.")
+def test_a_process_that_is_killed_again_and_again_goes_on_and_gives_the_same_report(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    for done in (5, 17):
+        child = subprocess.run([sys.executable, "-c", _KILLED, str(file), str(done)], cwd=PROJECT)
+        assert child.returncode == -signal.SIGKILL
+        assert runs_in(file) == done
+    whole = run(None, "2024-test/11")
+    resumed = run(file, "2024-test/11")
+    assert resumed == whole
+    assert resumed.to_jsonl(tmp_path / "a").read_bytes() == whole.to_jsonl(tmp_path / "b").read_bytes()
 
 
 async def test_a_finished_file_is_read_and_nothing_runs(tmp_path: Path) -> None:
