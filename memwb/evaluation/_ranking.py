@@ -20,6 +20,9 @@ from . import metrics
 Figures = dict[str, float | None]
 """Name -> value; None where a figure is not defined for the case."""
 
+OF_PROMPT = (*metrics.figures_of_prompt((), ()), "entries", "tokens", "stop_words")
+"""The figures of a run that its prompt earns; those of the ranking stand before them."""
+
 RANKED = 1000
 """How many places of each store's ranking are looked at, the depth of a run in TREC."""
 
@@ -100,12 +103,14 @@ class Rankings:
 
     def name_of(self, entry: Any) -> str | None:
         """Return what the case calls an entry that it needs: its id, else its text; None for every other entry."""
-        if entry.id in self._ids:
-            return str(entry.id)
-        return self._texts.get(entry.content.strip())
+        id = entry.id
+        if id in self._ids:
+            return str(id)
+        return self._texts.get(entry.content.strip()) if self._texts else None
 
     def _figures(self, found: Sequence[Found]) -> dict[str, float | None]:
-        return metrics.figures_at([each.place for each in found], len(self.expected), self._cutoffs)
+        figures = metrics.figures_at([each.place for each in found], len(self.expected), self._cutoffs)
+        return {**figures, **dict.fromkeys(OF_PROMPT)}
 
     async def _find(self, stores: Sequence[Any], query: str) -> tuple[Found, ...]:
         """Return the expected entries in the stores' joint ranking, best first, each once."""
@@ -176,7 +181,7 @@ class Look:
         stores: The stores that are searched.
         query: What they are searched for.
         found: The expected entries in it, best first.
-        figures: The figures of the ranking.
+        figures: The figures of the ranking, and a place for those of a prompt.
         after: (store, rank) -> the score of the entry after this rank.
     """
 
@@ -215,7 +220,9 @@ def _judge_of(store: Any, query: str) -> Callable[[Any], tuple[bool, bool]]:
     tokens = tokens_of(store, query)
     if isinstance(store, TestMemoryStore) and finds(store) and store.tokenizer is tokenize:  # its scores count words
         telling = tuple(token for token in tokens if token not in STOP_WORDS)
-        return lambda entry: (True, not held(telling, entry.content))
+        others = len(tokens) - len(telling)
+        # Who has more words of the query than there are stop words in it has another one: no need to look which.
+        return lambda entry: (True, (score_of(entry) or 0) <= others and not held(telling, entry.content))
     matching = matching_by(store, query)
 
     def judge(entry: Any) -> tuple[bool, bool]:

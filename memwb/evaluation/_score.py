@@ -73,7 +73,7 @@ async def run_case(
             names = [rankings.name_of(entry) for entry in reached]
             figures.append(_figures(trace, look, reached, names, case.expected, counter))
             seconds.append(trace.seconds)
-        missed = () if several else tuple(each for each in case.expected if each not in names)
+        missed = () if several else tuple([each for each in case.expected if each not in names])
         tied = () if several else await _tied(trace, look, rankings)
     except Exception as error:  # one case must not take the others' figures with it; a cancellation passes
         why = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
@@ -108,7 +108,8 @@ def _figures(
     counter: Any,
 ) -> Figures:
     figures = look.figures.copy()
-    figures.update(metrics.figures_of_prompt(names, expected))
+    if expected:
+        figures.update(metrics.figures_of_prompt(names, expected))
     figures["entries"] = float(len(reached))
     figures["tokens"] = float(trace.tokens if counter is None or not trace.injected else counter.count(trace.text))
     figures["stop_words"] = look.stop_words(reached)

@@ -18,6 +18,7 @@ J. Kekäläinen: "Cumulated Gain-Based Evaluation of IR Techniques", ACM TOIS 20
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from math import log2
 
 from ..memory.settings import at_least_one
@@ -80,7 +81,7 @@ def ndcg(ranking: Sequence[str], expected: Collection[str], k: int) -> float | N
     places = _places(ranking, expected, k)
     if not expected:
         return None
-    return _gain(places) / _gain(range(1, min(k, len(set(expected))) + 1))
+    return _gain(places) / _best_gain(min(k, len(set(expected))))
 
 
 def figures_at(places: Sequence[int], expected: int, cutoffs: Sequence[int]) -> dict[str, float | None]:
@@ -99,7 +100,7 @@ def figures_at(places: Sequence[int], expected: int, cutoffs: Sequence[int]) -> 
         figures[f"recall@{k}"] = len(within) / expected if expected else None
         figures[f"precision@{k}"] = len(within) / k if expected else None
         figures[f"hit@{k}"] = float(bool(within)) if expected else None
-        figures[f"ndcg@{k}"] = _gain(within) / _gain(range(1, min(k, expected) + 1)) if expected else None
+        figures[f"ndcg@{k}"] = _gain(within) / _best_gain(min(k, expected)) if expected else None
     figures["rr"] = (1 / places[0] if places else 0.0) if expected else None
     return figures
 
@@ -128,13 +129,19 @@ def figures_of_prompt(names: Sequence[str | None], expected: Collection[str]) ->
         "reached_precision": len(places) / len(names) if names else 0.0,
         "reached_hit": float(bool(places)),
         "reached_rr": 1 / places[0] if places else 0.0,
-        "reached_ndcg": _gain(places) / _gain(range(1, number + 1)) if places else 0.0,
+        "reached_ndcg": _gain(places) / _best_gain(number) if places else 0.0,
     }
 
 
 def _gain(places: Iterable[int]) -> float:
     """Return the discounted cumulated gain of expected ids at these places."""
-    return sum(1 / log2(place + 1) for place in places)
+    return sum([1 / log2(place + 1) for place in places])
+
+
+@cache
+def _best_gain(number: int) -> float:
+    """Return the gain of so many expected ids in front: every ranking is measured by it."""
+    return _gain(range(1, number + 1))
 
 
 def _places(ranking: Sequence[str], expected: Collection[str], k: int) -> list[int]:
