@@ -8,12 +8,13 @@ nothing that is done to them changes the files.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import _files, ranking
 from .._json import NotJsonError, dumps, loads
+from .._redact import masked_data
 from .._time import stamp
 from ..catalog import Record
 from ..errors import ConfigError, DamagedFileError, MemwbError
@@ -112,16 +113,8 @@ def _raw(record: Record, redact: Callable[[str], str] | None) -> dict[str, Any]:
     masked = redact if redact is not None else str
     raw: dict[str, Any] = {"id": record.id, "content": masked(record.content), "createdAt": time}
     if record.metadata is not None:
-        raw["metadata"] = record.metadata if redact is None else _masked(record.metadata, redact)
+        raw["metadata"] = record.metadata if redact is None else masked_data(redact, record.metadata)
     return raw
-
-
-def _masked(value: Any, redact: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, Mapping):
-        return {key: _masked(each, redact) for key, each in value.items()}
-    return [_masked(each, redact) for each in value] if isinstance(value, list) else value
 
 
 def _tokenizer_name(store: Any) -> str:

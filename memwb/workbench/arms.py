@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from ..callbacks.complete import IncompleteError
 from ..datasets import Dataset
 from ..errors import ConfigError
 from ..evaluation import checked_cases
@@ -17,6 +18,7 @@ from ..memory.settings import Injection
 from ..memory.types import RELEVANCE_SCORE, Placement
 from ..tokens import TokenCounter
 from .checks import check_stores, checked_call
+from .code import build
 from .preview import Question, Stores
 from .sides import ComparedCall, Comparison, Outcome, Place, unknown_arm
 from .source import open_source, read_messages
@@ -41,12 +43,15 @@ class PinnedArm:
         settings: The injection settings with their callbacks, None where injection was off.
         stores: What is searched, in order.
         own: Whether these were given when it was pinned; then cases do not search their owner's stores in it.
+        sources: The callbacks of an opened snapshot, as text; they become functions of ``settings`` at the first
+            comparison.
     """
 
     name: str
     settings: Injection | None
     stores: tuple[Any, ...]
     own: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         limit = "injection off" if self.settings is None else f"max_entries {self.settings.max_entries}"
@@ -99,6 +104,32 @@ class Arms:
         self._publish()
         return arm
 
+    def restore(self, arms: Iterable[PinnedArm]) -> None:
+        """Take over the arms of a snapshot."""
+        self._pinned = {arm.name: arm for arm in arms}
+
+    async def ready(self) -> list[PinnedArm]:
+        """Return the pinned arms, with what a snapshot kept as text of their callbacks made into functions.
+
+        Raises:
+            ConfigError: A text does not run; its arm is named.
+        """
+        for name, arm in self.pinned.items():
+            if not arm.sources or arm.settings is None:
+                continue
+            try:
+                built = {key: await build(key, text, {}, self._bench.time_limit) for key, text in arm.sources.items()}
+            except IncompleteError as error:
+                raise ConfigError(
+                    f"Workbench: a callback of the arm {name!r} does not run: {error}. Pin it anew, or "
+                    f"`wb.unpin({name!r})`.",
+                    key="name",
+                    value=name,
+                ) from error
+            if self._pinned.get(name) is arm:
+                self._pinned[name] = replace(arm, settings=replace(arm.settings, **built), sources={})  # type: ignore[arg-type]
+        return list(self._pinned.values())
+
     def free_name(self) -> str:
         """Return a name that no arm has, for settings that are pinned without one."""
         return next(name for at in count(1) if (name := f"settings {at}") not in self._pinned)
@@ -128,7 +159,7 @@ class Arms:
         bench = self._bench
         await bench.settled()
         asked = _asked(bench, calls, messages, cases, stores)
-        arms = [PinnedArm(NOW, bench.settings, bench.question().stores.stores), *self._pinned.values()]
+        arms = [PinnedArm(NOW, bench.settings, bench.question().stores.stores), *await self.ready()]
         if placements and bench.settings is not None:
             other: Placement = "prepend" if bench.settings.placement == "append" else "append"
             arms.append(PinnedArm(OTHER_PLACE, replace(bench.settings, placement=other), arms[0].stores))

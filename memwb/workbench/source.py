@@ -19,7 +19,7 @@ from .paths import open_path
 
 if TYPE_CHECKING:
     from ..bridge.strands import Measure
-    from .snapshot import Kept
+    from .snapshot_reading import Kept
 
 DEMO = ("ikat-demo", "2024-test/11/t4")
 """The data set and the case that a workbench without a source opens on."""
@@ -79,8 +79,8 @@ def open_source(source: Any = None) -> Source:
 
     Args:
         source: A Strands Agent, a Strands or memwb MemoryManager, a store, a list of stores, the path of a
-            TestMemoryStore file, a store of sessions or the path of its folder or database, the folder of a snapshot,
-            the ``postgresql://`` address of a database with memories in its table ``memories``,
+            TestMemoryStore file or of a database of memories, a store of sessions or the path of its folder or
+            database, the folder of a snapshot, the ``postgresql://`` address of a database with memories in its table ``memories``,
             a DataFrame with a column ``content``, a list of texts, or None for the demo.
 
     Raises:
@@ -119,7 +119,7 @@ def _demo() -> Source:
 
 
 def _path_source(path: Path) -> Source:
-    from .snapshot import is_snapshot, open_snapshot
+    from .snapshot_reading import is_snapshot, open_snapshot
 
     if is_snapshot(path.expanduser()):
         return open_snapshot(path.expanduser())

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memwb
-from memwb import callbacks
+from memwb import callbacks, tokens
 from memwb.errors import ConfigError, DamagedFileError
 from memwb.evaluation.settings_file import load_settings
+from memwb.sessions import FileStore, Memory, SQLiteStore
 from memwb.stores import TestMemoryStore
 from memwb.workbench import WorkbenchState
 
@@ -152,7 +157,7 @@ async def test_what_cannot_be_kept_is_named_and_nothing_is_written(state, tmp_pa
     [
         ("snapshot.json", "{", "snapshot.json"),
         ("snapshot.json", "[]", "no description of a snapshot"),
-        ("snapshot.json", '{"format": 1}', "'call'"),
+        ("snapshot.json", '{"format": 1}', "call is missing; expected is missing; looked_for is missing"),
         ("conversation.jsonl", '{"role": "user", "content": "x"}', "message 0"),
         ("conversation.jsonl", "{}\n{", "line 2"),
         ("settings.py", "def", "line 1"),
@@ -167,6 +172,127 @@ async def test_a_damaged_snapshot_is_named_by_its_file(state, tmp_path, file, te
     (folder / file).write_text(text)
     with pytest.raises(DamagedFileError, match=told):
         WorkbenchState(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"call": True}, "call is True, not a whole number"),
+        ({"expected": [1]}, r"expected\[0\] is 1, not a text"),
+        ({"searched": [["x"]]}, r"searched\[0\] is \['x'\], not a text"),
+        ({"tokenizer": []}, r"tokenizer is \[\], not a text or null"),
+        ({"tokenizer": "mine"}, "tokenizer is 'mine'; it takes words, any script, without stop words or null"),
+        ({"placement": "above"}, "placement is 'above'; it takes append, prepend or null"),
+        ({"token_counter": 4}, "token_counter is 4, not a text or null"),
+        ({"state": 3}, "state is 3, not an object or null"),
+        ({"expected_at": 9}, "no model call 9"),
+        ({"arms": "x"}, "arms is 'x', not a list"),
+        ({"arms": [7]}, r"arms\[0\] is 7, not an object"),
+        ({"arms": [{"name": "a", "own": 1}]}, r"arms\[0\].own is 1, not true or false; arms\[0\].stores is missing"),
+        ({"arms": [{"name": "a", "own": False, "stores": ["x"]}]}, r"its arm 'a' searches stores .*\['x'\]"),
+    ],
+)
+async def test_a_wrong_value_of_the_description_is_named_with_what_it_should_be(state, tmp_path, change, told):
+    state.arms.pin("a")
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    about = json.loads((folder / "snapshot.json").read_text())
+    (folder / "snapshot.json").write_text(json.dumps({**about, **change}))
+    with pytest.raises(DamagedFileError, match=told):
+        WorkbenchState(folder)
+
+
+async def test_a_snapshot_of_the_first_form_without_arms_still_opens(state, tmp_path):
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    about = json.loads((folder / "snapshot.json").read_text())
+    del about["arms"], about["expected_at"]
+    (folder / "snapshot.json").write_text(json.dumps(about))
+    again = await opened(folder)
+    assert (again.arms.pinned, again.trace.text) == ({}, state.trace.text)
+
+
+async def test_a_snapshot_that_a_killed_process_left_aside_opens_and_the_next_write_tidies_up(state, tmp_path):
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    before = files(folder)
+    folder.rename(tmp_path / ".x.0123456789ab.old")
+    (tmp_path / ".x.mine.old").mkdir()
+    abandoned, young = tmp_path / ".x.0123456789ac.new", tmp_path / ".x.0123456789ad.new"
+    for each in (abandoned, young):
+        each.mkdir()
+    os.utime(abandoned, (0, 0))
+    assert (await opened(folder)).trace.text == state.trace.text
+    await memwb.snapshot(state, folder)
+    assert files(folder) == before
+    assert sorted(each.name for each in tmp_path.iterdir()) == [young.name, ".x.mine.old", "x"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the processes that are killed are forked")
+def test_killed_at_any_step_the_name_opens_as_the_earlier_snapshot_or_as_the_new_one():
+    command = [sys.executable, "-m", "tests.scripts.kill_snapshot", "--rounds", "0"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "aside" in done.stdout
+    assert "HALF" not in done.stdout
+
+
+async def test_an_arm_is_kept_with_its_callbacks_and_its_own_stores(state, tmp_path):
+    await state.edit("query", EDITED)
+    state.arms.pin("typed")
+    await state.set(query=None, max_entries=1)
+    state.arms.pin("other", stores=["Nothing but a bike."])
+    state.switch(["I use skates."])
+    await state.settled()
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    again = await opened(folder)
+    assert list(again.arms.pinned) == ["typed", "other"]
+    one, two = await state.arms.compare(), await again.arms.compare()
+    texts = [[outcome.block for outcome in each.calls[0].outcomes] for each in (one, two)]
+    assert texts[0] == texts[1]
+    assert files(await memwb.snapshot(again, tmp_path / "y")) == files(folder)
+    masked = await memwb.snapshot(again, tmp_path / "z", redact=lambda text: "gone")
+    assert b"bike" not in b"".join(files(masked).values())
+
+
+async def test_an_arm_whose_callback_does_not_run_is_named_when_it_is_compared(state, tmp_path):
+    await state.edit("format", "def format(context):\n    return 'mine'\n")
+    state.arms.pin("mine")
+    folder = await memwb.snapshot(state, tmp_path / "x")
+    file = folder / "arms" / "1" / "settings.py"
+    file.write_text(file.read_text().replace("return 'mine'", "return unknown_name"))
+    again = await opened(folder)
+    with pytest.raises(ConfigError, match=r"a callback of the arm 'mine' does not run: .*unknown_name"):
+        await again.arms.compare()
+
+
+async def test_what_is_expected_at_another_call_than_the_open_one_is_kept(tmp_path):
+    state = WorkbenchState(FACTS, TALK, expected=["I use a cane."])
+    await state.set(call=1)
+    again = await opened(await memwb.snapshot(state, tmp_path / "x"))
+    assert (again.call, again.expected) == (1, ())
+    await again.set(call=2)
+    assert again.expected == ("I use a cane.",)
+
+
+@pytest.mark.filterwarnings("ignore:open_binary is deprecated:DeprecationWarning")
+async def test_the_token_counter_is_kept_by_its_name(state, tmp_path):
+    pytest.importorskip("bpe_openai", reason="an exact counter is of the extra `tokens`")
+    await state.set(token_counter=tokens.bpe())
+    again = await opened(await memwb.snapshot(state, tmp_path / "x"))
+    assert again.token_counter.name == state.token_counter.name
+    assert again.token_counter.exact
+
+
+@pytest.mark.parametrize("name", ["talks", "talks.db"])
+async def test_a_snapshot_of_sessions_opens_as_a_plain_store_of_what_was_said(tmp_path, name):
+    kind = SQLiteStore if name.endswith(".db") else FileStore
+    async with kind(tmp_path / name) as store:
+        memory = Memory(store)
+        for text in FACTS:
+            await memory.add({"role": "user", "content": text}, session_id="monday")
+    state = WorkbenchState(tmp_path / name, "Do I use a bike?")
+    await state.settled()
+    again = await opened(await memwb.snapshot(state, tmp_path / "kept"))
+    assert [hit.content for hit in again.hits] == [hit.content for hit in state.hits]
+    assert (len(again.hits), again.source.sessions) == (2, None)
 
 
 async def test_a_file_that_is_missing_is_named_and_a_newer_format_is_refused(state, tmp_path):
@@ -223,7 +349,7 @@ RECORDS = st.lists(
 )
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(RECORDS, min_size=1, max_size=3),
     st.lists(TEXT, min_size=1, max_size=4),
@@ -237,8 +363,16 @@ RECORDS = st.lists(
             "format": st.sampled_from([callbacks.bullet_list]),
         },
     ),
+    st.fixed_dictionaries(
+        {
+            "tokenizer": st.sampled_from([None, "any script", "without stop words"]),
+            "state": st.none() | st.dictionaries(TEXT, TEXT | st.booleans(), max_size=2),
+        }
+    ),
+    st.lists(st.tuples(TEXT, st.integers(1, 4), st.none() | st.lists(TEXT, min_size=1, max_size=2)), max_size=3),
+    st.data(),
 )
-def test_open_of_snapshot_equals_what_was_there(stores, talk, injection):
+def test_open_of_snapshot_equals_what_was_there(stores, talk, injection, chosen, pins, data):
     made = [
         TestMemoryStore.from_records(
             [{"id": f"{at}", "createdAt": "2024-01-01T00:00:00.123Z", **record} for at, record in enumerate(records)],
@@ -249,6 +383,16 @@ def test_open_of_snapshot_equals_what_was_there(stores, talk, injection):
 
     async def run(folder):
         state = WorkbenchState(made, talk, injection=injection)
+        call = st.integers(1, len(state.calls))
+        names = st.lists(st.sampled_from(state.store_names), min_size=1, unique=True)
+        for name, limit, own in pins:
+            await state.set(max_entries=limit)
+            state.arms.pin(f"arm {name}", stores=own)
+        await state.set(**chosen, stores=data.draw(names), call=data.draw(call))
+        expected = tuple(data.draw(st.lists(TEXT, max_size=2, unique=True)))
+        moment = replace(state.moment(), expected=expected, expected_at=data.draw(call))
+        state.return_to(moment)
+        state.look_for(data.draw(TEXT | st.just("")))
         await state.settled()
         first = await memwb.snapshot(state, folder / "one")
         again = WorkbenchState(first)
@@ -256,6 +400,15 @@ def test_open_of_snapshot_equals_what_was_there(stores, talk, injection):
         second = await memwb.snapshot(again, folder / "two")
         assert files(second) == files(first)
         assert (again.messages, again.call, again.store_names) == (state.messages, state.call, state.store_names)
+        assert (again.moment(), again.looked_for, again.agent_state) == (moment, state.looked_for, state.agent_state)
+        assert again.tokenizer == state.tokenizer
+        assert [(arm.name, arm.own) for arm in again.arms.pinned.values()] == [
+            (arm.name, arm.own) for arm in state.arms.pinned.values()
+        ]
+        ours, theirs = [await each.arms.compare("all") for each in (state, again)]
+        assert [[outcome.block for outcome in call.outcomes] for call in theirs.calls] == [
+            [outcome.block for outcome in call.outcomes] for call in ours.calls
+        ]
         assert (again.trace.text, again.trace.messages) == (state.trace.text, state.trace.messages)
         for store, other in zip(made, again.source.stores, strict=True):
             assert await other.page(0, 99) == await store.page(0, 99)
