@@ -10,6 +10,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
@@ -81,7 +83,8 @@ def bpe(encoding: str = "o200k_base") -> TokenCounter:
         ConfigError: There is no such encoding, or the package bpe-openai is not installed.
     """
     try:
-        import bpe_openai
+        with _without_deprecations():
+            import bpe_openai
     except ImportError:
         raise ConfigError(
             'tokens.bpe needs the package bpe-openai: `pip install "memwb[tokens]"`. Without it, tokens are estimated.',
@@ -97,9 +100,16 @@ def bpe(encoding: str = "o200k_base") -> TokenCounter:
             value=encoding,
             allowed=names,
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of the way in which the package opens its own files
+    with _without_deprecations():
         return _Bpe(encoding, bpe_openai.get_encoding(encoding))
+
+
+@contextmanager
+def _without_deprecations() -> Iterator[None]:
+    """Hide what Python says of the way in which the package opens its own files."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
 
 
 def counter_named(name: str | None) -> TokenCounter:

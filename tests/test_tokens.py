@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -86,3 +87,10 @@ async def test_the_chosen_counter_counts_everything_that_the_workbench_says():
 
     await state.set(token_counter=None)
     assert state.preview.size == "~18"
+
+
+def test_the_package_may_open_its_files_in_an_old_way_when_it_is_loaded() -> None:
+    pytest.importorskip("bpe_openai", reason="the exact counter's package, of the extra `tokens`")
+    code = "from memwb import tokens; print(tokens.bpe('cl100k_base').count('a cane'))"
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.stdout.strip(), ran.stderr) == ("2", "")
