@@ -137,5 +137,5 @@ def checked_counter(value: Any, where: str = "") -> TokenCounter:
 
 
 def sized(counter: TokenCounter, number: int) -> str:
-    """Return a number of tokens as it is shown: ``~1,200`` where it is estimated, else ``1,200``; none is no estimate."""
+    """Return a number of tokens as it is shown: ``~1,200`` where it is estimated, else ``1,200``; 0 is no estimate."""
     return f"{'' if counter.exact or not number else '~'}{number:,}"
