@@ -221,8 +221,8 @@ async def _entries(store):
 
 
 def _files(folder):
-    """What the files hold; a session that has lost its last entry leaves an empty one."""
-    return {str(path): path.read_bytes() for path in folder.rglob("*.jsonl") if path.stat().st_size}
+    """What the folder holds, but for the lock file, which stays."""
+    return {str(path): path.read_bytes() if path.is_file() else None for path in folder.rglob("[!.]*")}
 
 
 async def sessions():

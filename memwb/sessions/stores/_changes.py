@@ -196,8 +196,14 @@ class Changes:
         _files.replace(target, parts, durable=self._durable, over=over, under=self._notes)
         self._folder.forget(path)
 
-    def remove(self, paths: Sequence[str]) -> None:
-        """Remove files; those of one folder, with nothing else in it, at one stroke."""
+    def remove(self, paths: Sequence[str], over: object = _files.UNSEEN) -> None:
+        """Remove files; those of one folder, with nothing else in it, at one stroke.
+
+        Raises:
+            FileChangedError: The file is not as ``over`` says.
+        """
+        if over is not _files.UNSEEN and [_files.look(path) for path in paths] != [over]:
+            raise _files.FileChangedError(paths[0])
         folders = {os.path.dirname(path) for path in paths}
         for folder in folders:
             here = [path for path in paths if os.path.dirname(path) == folder]

@@ -92,6 +92,7 @@ class FileStore(Opened):
             timeout=checked_seconds(timeout, "timeout", "FileStore"),
             where=self._where,
         )
+        self._begun: set[str] = set()  # files of sessions that replace_session began
 
     def __repr__(self) -> str:
         return self._where
@@ -313,7 +314,9 @@ class FileStore(Opened):
     ) -> bool:
         """Put these entries in the place of all that a user's session holds: all of them or, if one is refused, none.
 
-        The file is replaced by a new one, whole or not at all. Its damaged lines stay, at its end.
+        The file is replaced by a new one, whole or not at all. Its damaged lines stay, at its end. A session that was
+        begun so, and has lost all its entries in the same way, leaves no file, as if it had never been there; any other
+        leaves an empty one.
 
         Args:
             session_id: The session.
@@ -338,9 +341,16 @@ class FileStore(Opened):
             if seen is not None and seen != ([] if path is None else self._folder.entries(path)):
                 return False
             self._changes.refuse_known(rows, but=path)
+            is_new = path is None
             path = self._changes.path_for((session_id, user_id))
             damaged, signature = self._folder.damaged_lines(path)
+            if path in self._begun and not rows and not damaged:
+                self._changes.remove([path], signature)
+                self._begun.discard(path)
+                return True
             self._changes.replace(path, [*map(_lines.line_of, rows), *damaged], signature)
+            if is_new:
+                self._begun.add(path)
             for row in rows:
                 self._folder.ids[row[0]] = path
             return True
