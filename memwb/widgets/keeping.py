@@ -60,7 +60,8 @@ class Keeping:
 
         Args:
             calls: ``"open"``, ``"all"``, or numbers of calls, from 1.
-            messages: Another conversation, in any form that a workbench takes; ``"open"`` is then its last call.
+            messages: Another conversation, in any form that a workbench takes, or several: a dict of conversations by
+                name, or a list of lists of messages or of Paths. ``"open"`` is then the last call of each.
             cases: Labelled cases, or a data set, in place of a conversation, each at its own call.
             stores: For cases: what is searched for each owner, as ``memwb.evaluate`` takes it. Default: a data set's
                 own stores, for other cases those of each arm.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -222,12 +223,39 @@ def _asked(
         checked = checked_cases(cases)
         own = stores_by_owner(cases, checked, stores) if stores is not None or isinstance(cases, Dataset) else {}
         return [(case.id, list(case.messages), own.get(case.owner)) for case in checked]
-    given = bench.messages if messages is None else read_messages(messages)
+    if messages is None:
+        return _calls_of("", bench.messages, calls, bench.call or 1)
+    if (many := _many(messages)) is None:
+        return _calls_of("", read_messages(messages), calls)
+    asked: list[tuple[str, Sequence[Message], Sequence[Any] | None]] = []
+    for name, given in many:
+        try:
+            asked += _calls_of(f"{name}, ", read_messages(given), calls)
+        except ConfigError as error:
+            raise ConfigError(f"{error} This is of {name}.", key=error.key, value=error.value) from error
+    return asked
+
+
+def _many(messages: Any) -> list[tuple[str, Any]] | None:
+    """Return several conversations with their names; None where it is one, in whatever form."""
+    if isinstance(messages, Mapping) and "role" not in messages and messages:
+        return [(str(name), given) for name, given in messages.items()]
+    if not isinstance(messages, list | tuple) or not messages:
+        return None
+    if not all(isinstance(each, list | os.PathLike) for each in messages):
+        return None
+    return [(f"conversation {at}", given) for at, given in enumerate(messages, 1)]
+
+
+def _calls_of(
+    name: str, given: Sequence[Message], calls: Any, opened: int = 0
+) -> list[tuple[str, Sequence[Message], Sequence[Any] | None]]:
+    """Return the calls of one conversation that are asked for; ``opened`` is the open one, 0 for the last."""
     ends = model_calls(given) or [len(given)]
     if calls == "all":
         chosen = list(range(1, len(ends) + 1))
     elif calls == "open":
-        chosen = [bench.call or 1 if messages is None else len(ends)]
+        chosen = [opened or len(ends)]
     else:
         chosen = [checked_call(call, given, ends) for call in ([calls] if isinstance(calls, int | str) else calls)]
-    return [(f"call {call}", given[: ends[call - 1]], None) for call in chosen]
+    return [(f"{name}call {call}", given[: ends[call - 1]], None) for call in chosen]

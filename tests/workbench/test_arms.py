@@ -51,6 +51,34 @@ async def test_callbacks_are_kept_and_the_live_settings_stay_as_they_are(state):
     assert (state.settings, state.messages, state.call) == before
 
 
+async def test_many_conversations_are_compared_by_name_or_in_their_order(state, tmp_path):
+    monday, tuesday = ["Do I use a bike?"], ["My cane?", "Yes.", "And my desk?"]
+    state.arms.pin("a")
+    named = await state.arms.compare(messages={"monday": monday, "tuesday": tuesday})
+    assert [call.name for call in named.calls] == ["monday, call 1", "tuesday, call 2"]
+    every = await state.arms.compare("all", messages=[monday, tuesday])
+    assert [call.name for call in every.calls] == [
+        "conversation 1, call 1",
+        "conversation 2, call 1",
+        "conversation 2, call 2",
+    ]
+    alone = await state.arms.compare("all", messages=tuesday)
+    blocks = [[outcome.block for outcome in call.outcomes] for call in (*every.calls[1:], *alone.calls)]
+    assert blocks[:2] == blocks[2:]
+    (tmp_path / "talk.json").write_text('[{"role": "user", "content": "My cane?"}]')
+    assert len((await state.arms.compare(messages=[tmp_path / "talk.json", monday])).calls) == 2
+
+
+async def test_what_is_wrong_with_one_of_many_conversations_is_told_with_its_name(state):
+    with pytest.raises(ConfigError, match="This is of monday"):
+        await state.arms.compare(2, messages={"tuesday": ["a?", "b", "c?"], "monday": ["a?"]})
+    with pytest.raises(ConfigError, match="This is of conversation 2"):
+        await state.arms.compare(messages=[["a?"], [{"role": "nobody"}]])
+    for wrong in ({}, 7, [["a?"], 7]):
+        with pytest.raises(ConfigError):
+            await state.arms.compare(messages=wrong)
+
+
 async def test_entries_move_and_are_scored_anew_by_another_query(state):
     state.arms.pin("plain")
     await state.set(query=lambda context: "cane use")
