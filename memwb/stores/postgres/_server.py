@@ -26,7 +26,12 @@ _T = TypeVar("_T")
 _PATIENCE = 1.0  # seconds that a call waits for the pool to connect before it tries by itself
 _IDLE = 60.0  # seconds after which a connection that nobody uses is closed
 _LEAST_TIMEOUT = 2  # seconds: libpq takes no less
-_LIVENESS = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}  # a dead line is noticed in 25 s
+_LIVENESS = {  # a line that is dead is noticed in 25 seconds
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
 _AWAY = ("08", "57P01", "57P02", "57P03", "53300")  # SQLSTATEs: the line is cut, or the server takes nobody now
 _FORBIDDEN = "42501"
 

@@ -44,7 +44,7 @@ def test_eight_processes_that_start_at_once_make_one_table(postgres: PostgresSer
 
 @pytest.mark.parametrize(
     "table",
-    ['"; DROP TABLE memwb_schema; --', "select", "a.b", "%s %(x)s {table}", "ÄÖ 表", "UPPER lower", "x" * 63, "'"],
+    ['"; DROP TABLE memwb_schema; --', "select a.b", "%s %(x)s {table}", "ÄÖ 表'", "x" * 63],
 )
 async def test_any_name_of_a_table_works(opens: Opens, postgres: PostgresServer, table: str) -> None:
     dsn = postgres.new_database()

@@ -60,7 +60,7 @@ async def test_meaning_ranks_as_the_products_of_the_vectors(opens: Opens, count:
 
 
 async def test_of_many_vectors_the_index_finds_nearly_all(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = numpy.random.default_rng(1).normal(size=(1500, 32)).astype(numpy.float32)
+    numbers = numpy.random.default_rng(1).normal(size=(900, 32)).astype(numpy.float32)
     numbers /= numpy.linalg.norm(numbers, axis=1, keepdims=True)
 
     class Numbered:
@@ -70,9 +70,9 @@ async def test_of_many_vectors_the_index_finds_nearly_all(opens: Opens, monkeypa
             return numbers[[int(text) for text in given]]
 
     store = opens(embedder=Numbered(), search_by="meaning", least=-1)
-    await store.add_many([{"content": str(n), "metadata": {"odd": n % 2 == 1}} for n in range(1500)])
+    await store.add_many([{"content": str(n), "metadata": {"odd": n % 2 == 1}} for n in range(900)])
     monkeypatch.setattr(_searching, "MOST_EXACT", 0)
-    for narrowed, others in (({}, range(1500)), ({"metadata": {"odd": True}}, range(1, 1500, 2))):
+    for narrowed, others in (({}, range(900)), ({"metadata": {"odd": True}}, range(1, 900, 2))):
         hits = 0
         for query in range(20):
             nearest = sorted(others, key=lambda n, query=query: -float(numbers[n] @ numbers[query]))[:10]

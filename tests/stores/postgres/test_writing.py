@@ -226,7 +226,7 @@ steps = st.lists(
 _tables = itertools.count(1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(steps=steps)
 async def test_any_writes_leave_what_the_documented_store_holds(
     postgres: PostgresServer, database: str, steps: list[tuple[Any, ...]]
