@@ -46,8 +46,9 @@ class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
 
     Args:
         source: A Strands Agent or MemoryManager, a memwb MemoryManager, a store or a list of stores, the path of a
-            TestMemoryStore file, a store of sessions or the path of its folder or database, the folder of a snapshot,
-            a DataFrame with a column ``content``, a list of texts; None opens the demo.
+            TestMemoryStore file or of a database of memories, a store of sessions or the path of its folder or
+            database, the folder of a snapshot, a DataFrame with a column ``content``, a list of texts; None opens the
+            demo.
         messages: Message dicts, a text (one user message), or a list of texts that take turns, the last one the
             user's. Default: the source's own. The workbench opens at the last model call.
         injection: True, False or a MemoryInjectionConfig. Default: as the source has it.

@@ -80,8 +80,8 @@ def open_source(source: Any = None) -> Source:
     Args:
         source: A Strands Agent, a Strands or memwb MemoryManager, a store, a list of stores, the path of a
             TestMemoryStore file or of a database of memories, a store of sessions or the path of its folder or
-            database, the folder of a snapshot, the ``postgresql://`` address of a database with memories in its table ``memories``,
-            a DataFrame with a column ``content``, a list of texts, or None for the demo.
+            database, the folder of a snapshot, the ``postgresql://`` address of a database with memories in its table
+            ``memories``, a DataFrame with a column ``content``, a list of texts, or None for the demo.
 
     Raises:
         ConfigError: It is none of these.
