@@ -43,7 +43,7 @@ class FileAccess:
         return self._own or ranking.tokenize_any_script
 
     def close(self) -> None:
-        """Close the file; the next call opens it again."""
+        """Close the file; the next call opens it again. A store in memory is empty then."""
         self._file.close()
 
     async def reindex(self) -> None:
