@@ -172,8 +172,8 @@ class Refresher:
     def _sweep(self) -> None:
         """Let go of tasks whose loop was closed before they ended.
 
-        A loop that ends takes what another thread asks of it to its very last turn, and never runs it. Such a task would
-        be told to the user as destroyed and its coroutine as never awaited, though the next loop does the work.
+        A loop that ends takes what another thread asks of it to its very last turn, and never runs it. Such a task
+        would be told to the user as destroyed and its coroutine as never awaited, though the next loop does the work.
         """
         for task in tuple(self._made):
             if task.get_loop().is_closed():

@@ -16,8 +16,9 @@ import orjson
 from ... import _files
 from ...errors import DamagedFileError, DuplicateEntryError, StoreBusyError
 from .._entries import Row
-from ._folder import ENDING, GONE, Folder, listed
+from ._folder import GONE, Folder, listed
 from ._lines import NO_KEY, Key, Lines, line_of
+from ._looked import ENDING
 from ._names import names_of
 
 _T = TypeVar("_T")

@@ -351,7 +351,7 @@ async def test_a_file_that_cannot_be_read_is_damage_and_the_others_are_served(ba
 async def test_a_revision_can_be_told_beside_a_file_that_cannot_be_read(base, monkeypatch):
     await FileStore(base).add_many(session_entry(f"m{number}", f"s{number}") for number in range(2))
     (base / "s0" / "u.jsonl").mkdir()
-    monkeypatch.setattr("memwb.sessions.stores._folder._SETTLED_NS", 0)
+    monkeypatch.setattr("memwb.sessions.stores._looked._SETTLED_NS", 0)
     store = FileStore(base)
     await store.sessions()
     seen = [await store.revision(), await store.revision("s0")]
@@ -390,7 +390,7 @@ async def test_what_other_programs_write_is_seen_at_once_and_unchanged_files_are
 
     old = os.stat(path).st_mtime - 60
     os.utime(path, (old, old))
-    monkeypatch.setattr("memwb.sessions.stores._folder._SETTLED_NS", 0)
+    monkeypatch.setattr("memwb.sessions.stores._looked._SETTLED_NS", 0)
     assert await store.count("s1") == 1
     monkeypatch.setattr(_files, "read", None)
     assert await store.count("s1") == 1
@@ -511,7 +511,7 @@ async def test_a_file_that_could_not_be_read_for_a_while_is_no_damage_afterwards
 
 
 async def test_a_store_made_again_reads_nothing_that_another_one_of_the_process_has_read(base, monkeypatch):
-    monkeypatch.setattr("memwb.sessions.stores._folder._SETTLED_NS", 0)
+    monkeypatch.setattr("memwb.sessions.stores._looked._SETTLED_NS", 0)
     entries = [session_entry(f"m{number}", created_at=float(number)) for number in range(3)]
     first = FileStore(base)
     await first.add_many(entries)

@@ -141,7 +141,7 @@ ROW = [0, 0, 0, 0, 0, 7, "s", "u", 0.0, 0.0, True, True]
 )
 @pytest.mark.parametrize("summed", [True, False])
 async def test_a_note_that_is_damaged_foreign_or_out_of_date_counts_as_missing(base, monkeypatch, body, summed):
-    monkeypatch.setattr("memwb.sessions.stores._folder._SETTLED_NS", 0)
+    monkeypatch.setattr("memwb.sessions.stores._looked._SETTLED_NS", 0)
     entries = await filled(base)
     end_program(base)
     head = b"memwb 1 %08x\n" % zlib.crc32(body) if summed else b"memwb 1 00000000\n"
