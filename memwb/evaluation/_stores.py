@@ -9,6 +9,7 @@ from ..datasets import Case, Dataset
 from ..errors import ConfigError, nearest
 from ..memory import MemoryManager
 from ..memory.types import has_method
+from ._asked import Sharing
 from .arms import Arm
 
 ByOwner = dict[str | None, list[Any]]
@@ -56,8 +57,10 @@ def _stores_of(owner: str | None, stores: Any, checked: Sequence[Case]) -> list[
     return list(found)
 
 
-def managers_of(name: str, arm: Arm, stores: Sequence[Any]) -> list[MemoryManager]:
-    """Return one manager a draw, over the wrapped stores."""
+def managers_of(name: str, arm: Arm, stores: Sequence[Any], sharing: Sharing) -> list[MemoryManager]:
+    """Return one manager a draw, over the wrapped stores; settings that wrap nothing share their searches."""
+    if arm.stores is None:
+        stores = [sharing.store(store) for store in stores]
     try:
         return [
             MemoryManager([wrap(store) for store in stores], search_tool_config=False, injection=arm.injection)

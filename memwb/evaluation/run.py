@@ -17,6 +17,7 @@ from ..errors import ConfigError
 from ..memory import MemoryInjectionConfig, MemoryManager
 from ..memory.settings import at_least_one, resolve_injection
 from ..tokens import TokenCounter, checked_counter
+from ._asked import Sharing
 from ._ranking import Rankings
 from ._score import run_case
 from ._stores import ByOwner, initialize, managers_of, stores_by_owner
@@ -124,8 +125,9 @@ async def _planned(cases: Any, settings: Any, stores: Any, k: Any, counter: Any)
     for of, given in searched.values():
         if id(given) not in by_owner:
             by_owner[id(given)] = stores_by_owner(of, checked, given)
+    sharing = Sharing(_sizes(arms))
     managers = {
-        (name, owner): managers_of(name, arms[name], found)
+        (name, owner): managers_of(name, arms[name], found, sharing)
         for name, (_, given) in searched.items()
         for owner, found in by_owner[id(given)].items()
     }
@@ -143,6 +145,14 @@ async def _planned(cases: Any, settings: Any, stores: Any, k: Any, counter: Any)
         unknown={case.id: unknown for case in checked if (unknown := contents.unknown(case))},
     )
     return _Plan(checked, arms, managers, header, counter)
+
+
+def _sizes(arms: Mapping[str, Arm]) -> Iterator[int]:
+    """Yield how many entries each setting asks for that shares its searches."""
+    for arm in arms.values():
+        settings = resolve_injection(arm.injection)
+        if arm.stores is None and settings is not None:
+            yield settings.max_entries
 
 
 def _versions() -> dict[str, str]:
