@@ -32,6 +32,7 @@ from ..memory.suggestions import TOKENIZERS, tokenizer_named
 from ..stores.saved import save_stores
 from ..tokens import counter_named
 from .snapshot_reading import ABOUT, ARMS, SETTINGS, STORES, TALK, VERSION
+from .source import open_source
 from .whole_folder import put_in_place, start
 
 if TYPE_CHECKING:
@@ -84,14 +85,14 @@ async def snapshot(bench: Any, folder: str | os.PathLike[str], *, redact: Redact
         arms.append({"name": arm.name, "own": arm.own, "stores": None if own else [each.name for each in arm.stores]})
         files[f"{place}/{SETTINGS}"] = _settings(arm.settings, [each.name for each in arm.stores])
         if own:
-            stores_of_arms.append((place, arm.stores))
+            stores_of_arms.append((place, arm.stores, open_source(list(arm.stores)).listings))
     about = {**await _about(state, mask), "arms": arms}
     files[ABOUT] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
     new = start(path)
     try:
-        for place, stores in (("", state.source.stores), *stores_of_arms):
+        for place, stores, listings in (("", state.source.stores, state.source.listings), *stores_of_arms):
             (new / place).mkdir(parents=True, exist_ok=True)
-            await save_stores(new / place, [state.source.listings.get(each.name, each) for each in stores], redact=mask)
+            await save_stores(new / place, [listings.get(each.name, each) for each in stores], redact=mask)
         for name, text in files.items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(text.encode("utf-8", "backslashreplace"))

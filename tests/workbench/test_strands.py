@@ -12,6 +12,7 @@ from strands import Agent
 from strands.memory import MemoryManager
 from strands.vended_memory_stores.test_memory_store import TestMemoryStore as StrandsStore
 
+import memwb
 from memwb.bridge.strands import placement
 from memwb.errors import ConfigError
 from memwb.workbench import WorkbenchState
@@ -55,6 +56,22 @@ async def test_the_preview_is_what_the_agents_model_gets(tmp_path):
     await agent.invoke_async("Do I use a cane?")
     history, given = map(spoken, model.calls[-1])
     assert (history, given) == (spoken(state.seen), spoken(state.trace.messages))
+
+
+async def test_a_snapshot_of_an_agent_and_of_an_arm_on_its_store_opens_as_plain_stores(tmp_path):
+    agent, _ = await agent_with(StrandsStore(name="notes", path=str(tmp_path / "n.json")), {"max_entries": 2})
+    other = StrandsStore(name="notes", path=str(tmp_path / "other.json"))
+    await other.add("I use a cane on Mondays.")
+    state = WorkbenchState(agent)
+    state.arms.pin("other", stores=[other])
+    again = WorkbenchState(await memwb.snapshot(state, tmp_path / "kept"))
+    await again.settled()
+    assert [type(store).__module__ for store in again.source.stores] == ["memwb.stores.json_file"]
+    assert (again.source.agent, again.source.tools, again.messages) == (None, None, state.messages)
+    assert (again.trace.text, again.injection) == (state.trace.text, state.injection)
+    assert [hit.content for hit in again.hits] == [hit.content for hit in state.hits]
+    (call,) = (await again.arms.compare(no_memory=False)).calls
+    assert [place.content for place in call.outcomes[1].entries] == ["I use a cane on Mondays."]
 
 
 async def test_nothing_of_the_agent_is_changed(tmp_path):
