@@ -128,11 +128,7 @@ class EntriesState:
     def state_of(self, record: Record) -> str:
         """Return what is staged of an entry that is shown, see ``Change.kind``; "" for nothing."""
         store = record.store if self.store is None else self.store
-        return self._kinds.get((str(store), record.id), "")
-
-    @property
-    def _kinds(self) -> dict[tuple[str, str], str]:
-        return self._edits.kinds
+        return self._edits.kinds.get((str(store), record.id), "")
 
     def group_of(self, record: Record) -> tuple[int, int] | None:
         """Return the number and the size of an entry's group of near duplicates, None where it is in none."""
@@ -337,8 +333,9 @@ class EntriesState:
     async def write(self) -> Changes:
         """Write all staged changes, or none of them, and return them; :meth:`undo` takes them back.
 
-        Each store is written once. All are checked before the first is written, and if a later one fails the earlier
-        ones are put back. What others have added meanwhile stays.
+        All are checked first. A file or a database changes in one step; several, and the sessions of a folder, one
+        after the other: if one fails those before it are put back, and Ctrl-C or a cancellation is heard at the end (a
+        second one at once). A kill between two leaves every file whole, some written. What others have added stays.
 
         Raises:
             ConflictError: A staged entry was changed meanwhile by someone else; it says which, and how. Nothing is
@@ -352,7 +349,7 @@ class EntriesState:
             await self.load()
 
     async def undo(self) -> None:
-        """Take the last write back, in all stores or in none; a file has the bytes that it had before.
+        """Take the last write back, in all stores or in none, as :meth:`write` does; a file has its bytes of before.
 
         Raises:
             ConflictError: An entry that was written was changed since then. Nothing is taken back.

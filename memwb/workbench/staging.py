@@ -14,6 +14,7 @@ from ..errors import ConfigError, EntryNotFoundError, nearest
 from ..memory.messages import copied
 from .changes import Change, Changes
 from .entry_diff import EntriesDiff
+from .unbroken import unbroken
 
 Ref = str | tuple[str, str] | Record
 """Names an entry: its id; its store's name and its id, since ids are unique in one store only; or its record.
@@ -137,6 +138,13 @@ class Staging:
 
     async def write(self) -> Changes:
         """Write all that is staged, or nothing; see ``EntriesState.write``."""
+        return await unbroken(self._write)
+
+    async def undo(self) -> None:
+        """Take the last write back, all of it or nothing; see ``EntriesState.undo``."""
+        await unbroken(self._undo)
+
+    async def _write(self) -> Changes:
         self._require_editable()
         if not self._staged:
             raise ConfigError(
@@ -153,8 +161,7 @@ class Staging:
         self._written()
         return Changes(staged.values())
 
-    async def undo(self) -> None:
-        """Take the last write back, all of it or nothing; see ``EntriesState.undo``."""
+    async def _undo(self) -> None:
         self._require_editable()
         if not self._done:
             raise ConfigError("Entries: nothing was written here, so there is nothing to undo.")
