@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,20 +53,6 @@ class PostgresServer:
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
         self._run("pg_ctl", "-w", "-t", str(_SECONDS), "-o", self._settings, "-l", self.folder / "log", "start")
-
-    def wait(self) -> None:
-        """Wait until it takes connections again after it threw out everybody."""
-        import psycopg
-
-        until = time.monotonic() + _SECONDS
-        while True:
-            try:
-                self.execute("SELECT 1")
-                return
-            except psycopg.OperationalError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.05)
 
     def stop(self, mode: str = "fast") -> None:
         """Stop it: ``fast`` ends the connections, ``immediate`` is as if it were killed."""

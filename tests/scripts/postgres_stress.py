@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -148,7 +149,7 @@ def run(server: PostgresServer, processes: int, writes: int, kills: int, seed: i
         for process in started:
             process.kill()
             process.wait()
-    rows = server.execute("SELECT id, content FROM memories", dsn=dsn)
+    rows = _asked(server.execute, "SELECT id, content FROM memories", dsn=dsn)
     shared = [content for _, content in rows if content.startswith("shared ")]
     own = {id: content for id, content in rows if not content.startswith("shared ")}
     held = {id: content for one in told for id, content in one["held"].items()}
@@ -174,12 +175,26 @@ def _let_write(server: PostgresServer, dsn: str, started: list[Any], number: int
             break
         time.sleep(0.02)
     time.sleep(random.Random(number).random() / 5)  # in the midst of whatever is going on
-    return server.connections(dsn)
+    return int(_asked(server.connections, dsn))
 
 
 def _size(server: PostgresServer, dsn: str) -> Any:
-    there = server.execute("SELECT to_regclass('memories') IS NOT NULL", dsn=dsn) == [(True,)]
-    return server.execute("SELECT max(place) FROM memories", dsn=dsn) if there else None
+    there = _asked(server.execute, "SELECT to_regclass('memories') IS NOT NULL", dsn=dsn) == [(True,)]
+    return _asked(server.execute, "SELECT max(place) FROM memories", dsn=dsn) if there else None
+
+
+def _asked(ask: Any, *given: Any, **more: Any) -> Any:
+    """Ask the server, again where it throws out everybody just then: it does so a moment after a backend was killed."""
+    import psycopg
+
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return ask(*given, **more)
+        except psycopg.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 def _kill(server: PostgresServer, dsn: str, *, by_signal: bool) -> None:
@@ -187,17 +202,18 @@ def _kill(server: PostgresServer, dsn: str, *, by_signal: bool) -> None:
         server.stop("immediate")
         server.start()
         return
-    backends = server.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'memwb'", dsn=dsn)
+    activity = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'memwb'"
+    backends = _asked(server.execute, activity, dsn=dsn)
     if backends:
-        os.kill(backends[0][0], signal.SIGKILL)
-    server.wait()
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself meanwhile
+            os.kill(backends[0][0], signal.SIGKILL)
 
 
 def _left(server: PostgresServer, dsn: str) -> int:
     until = time.monotonic() + 60
-    while server.connections(dsn) and time.monotonic() < until:
+    while (left := _asked(server.connections, dsn)) and time.monotonic() < until:
         time.sleep(0.05)
-    return server.connections(dsn)
+    return int(left)
 
 
 def main() -> int:

@@ -35,6 +35,19 @@ _MEANING: LiteralString = (
     "JOIN {table} t ON t.place = v.place AND t.digest = v.digest WHERE v.model = %(model)s AND {narrowed} "
     "ORDER BY {order} LIMIT %(limit)s"
 )
+_MEANT: LiteralString = (
+    "SELECT {read} FROM {table} t, (SELECT %(asked)s::tsquery AS for_words) asked WHERE t.words @@ asked.for_words "
+    "AND {narrowed} AND (%(id)s::text IS NULL OR t.id = %(id)s) AND strpos(t.content, %(content)s) > 0 "
+    "AND strpos(t.folded, %(where)s) > 0 "
+    "ORDER BY ts_rank(t.words, asked.for_words) DESC, t.created_at DESC, t.place DESC"
+)
+_BEFORE: LiteralString = (
+    "SELECT count(*) FROM {table} t, {table} b, (SELECT %(asked)s::tsquery AS for_words) asked "
+    "WHERE b.place = %(place)s AND t.words @@ asked.for_words AND {narrowed} "
+    "AND (ts_rank(t.words, asked.for_words), t.created_at, t.place) "
+    "> (ts_rank(b.words, asked.for_words), b.created_at, b.place)"
+)
+_COUNT: LiteralString = "SELECT count(*) FROM {table} t WHERE t.words @@ %(asked)s::tsquery AND {narrowed}"
 _BY_INDEX: LiteralString = "v.embedding::vector({size}) <=> %(vector)s::vector({size})"
 _EXACTLY: LiteralString = "(" + _BY_INDEX + ") + 0"  # no longer the expression of the index
 
@@ -71,6 +84,47 @@ def by_words(schema: Schema, tokens: Sequence[str], asked: Narrowed, limit: int)
         return _rows(schema, connection, _WORDS, asked, {"asked": words, "limit": limit})
 
     return work
+
+
+def counted(schema: Schema, tokens: Sequence[str], owner: str | None) -> Callable[[Connection[Any]], int]:
+    """Return the count of the entries that share a word."""
+    words = query_text(tokens)
+    return lambda connection: _number(schema, connection, _COUNT, owner, {"asked": words}) if words else 0
+
+
+def placed(
+    schema: Schema, tokens: Sequence[str], owner: str | None, id: str | None, content: str | None, where: str
+) -> Callable[[Connection[Any]], tuple[int, Row] | None]:
+    """Return the look for the best entry that is as described, and for its rank among all that share a word.
+
+    The rank is counted in the database: no entry before it is read.
+    """
+    from psycopg.sql import SQL
+
+    words, text = query_text(tokens), None if content is None else content.strip()
+    possible = words and all(storable(given or "") for given in (id, text, where))
+
+    def work(connection: Connection[Any]) -> tuple[int, Row] | None:
+        condition, values = narrowing(owner, {})
+        given = {"asked": words, "id": encoded(id), "content": encoded(text) or "", "where": encoded(where)}
+        statement = schema.sql(_MEANT, read=SQL(READ), narrowed=SQL(condition))
+        for row in map(read, connection.execute(statement, {**given, **values})):
+            if text in (None, row.content.strip()):
+                at = {"asked": words, "place": row.place}
+                return _number(schema, connection, _BEFORE, owner, at) + 1, row
+        return None
+
+    return work if possible else lambda connection: None
+
+
+def _number(
+    schema: Schema, connection: Connection[Any], text: LiteralString, owner: str | None, given: dict[str, Any]
+) -> int:
+    from psycopg.sql import SQL
+
+    condition, values = narrowing(owner, {})
+    found = connection.execute(schema.sql(text, narrowed=SQL(condition)), {**given, **values}).fetchone()
+    return int(found[0]) if found else 0
 
 
 def by_meaning(

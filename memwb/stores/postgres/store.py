@@ -18,7 +18,7 @@ from .._filters import narrowed
 from .._items import Sources, TestMemoryAddResult
 from ..protocols import BulkItem, FilteredSearchOptions, ScoreKind
 from . import _searching as searching
-from ._arguments import checked_drafts
+from ._arguments import checked_drafts, checked_where
 from ._entries import Entries
 from ._rows import Row, checked_short, read
 from ._schema import Schema
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Search = Literal["words", "meaning", "fused"]
 SEARCHES: dict[str, ScoreKind] = {"words": "count", "meaning": "similarity", "fused": "fused"}
 DEFAULT_MAX_SEARCH_RESULTS = 10
+_DEEPEST = 1000  # places of a ranking by meaning that are looked at for one entry
 _BATCH = 256  # texts that are embedded at a time where many wait
 
 
@@ -210,6 +211,40 @@ class PostgresMemoryStore(Entries):
         if self.search_by == "words":
             ranked = [(row, len(tokens & tokenize_any_script(row.content))) for row, _ in ranked]
         return [self._entry(row, score) for row, score in ranked]
+
+    async def count_matches(self, query: str) -> int:
+        """Return how many entries share a word with the query; by meaning, how many of the first 1,000 are found."""
+        checked_query(query, f"{WHERE}: ")
+        if self.search_by != "words":
+            return len(await self.search(query, {"max_search_results": _DEEPEST}))
+        return await self._run(searching.counted(self._schema, sorted(self.tokenizer(query)), self.owner))
+
+    async def best_match(
+        self, query: str, *, id: str | None = None, content: str | None = None, where: str = ""
+    ) -> tuple[int, MemoryEntry] | None:
+        """Find an entry among all that :meth:`search` would return without any limit; by meaning, in the first 1,000.
+
+        Args:
+            query: As for :meth:`search`.
+            id: Only an entry with this id.
+            content: Only an entry with this content; blanks around it do not count.
+            where: Only an entry whose content holds this, whatever the case.
+
+        Returns:
+            The best entry that is as asked and its rank, from 1; None where there is none among the matches.
+        """
+        checked_query(query, f"{WHERE}: ")
+        folded = checked_where(where)
+        if self.search_by == "words":
+            tokens = set(self.tokenizer(query))
+            work = searching.placed(self._schema, sorted(tokens), self.owner, id, content, folded)
+            found = await self._run(work)
+            return found and (found[0], self._entry(found[1], len(tokens & tokenize_any_script(found[1].content))))
+        for rank, entry in enumerate(await self.search(query, {"max_search_results": _DEEPEST}), 1):
+            is_meant = id in (None, entry.id) and (content is None or content.strip() == entry.content.strip())
+            if is_meant and folded in entry.content.casefold():
+                return rank, entry
+        return None
 
     async def add(
         self, content: str, metadata: Metadata | None = None, *, owner: str | None = None

@@ -35,6 +35,15 @@ async def test_words_rank_as_in_the_documented_store_with_the_same_tokens(opens:
         expected = await known.search(query, {"max_search_results": 1000})
         assert await store.search(query, {"max_search_results": 1000}) == expected
         assert await store.search(query, {"max_search_results": 7}) == expected[:7]
+        assert await store.count_matches(query) == len(expected)
+        for meant in (
+            {"id": "n7"},
+            {"content": " tea\n"},
+            {"where": "乌龙茶 T"},
+            {"id": "n3", "where": "é"},
+            {"id": "\ud800"},
+        ):
+            assert await store.best_match(query, **meant) == await known.best_match(query, **meant)
 
 
 async def test_the_query_alone_can_leave_stop_words_out(opens: Opens) -> None:
@@ -93,6 +102,9 @@ async def test_both_are_fused_by_their_places(opens: Opens) -> None:
         store.search_by = "fused"
         found = await store.search(query, {"max_search_results": 5})
         assert [(entry.id, entry.metadata["_relevanceScore"]) for entry in found] == fuse(rankings)[:5]
+        if found:
+            assert await store.best_match(query, id=found[-1].id) == (len(found), found[-1])
+        assert await store.count_matches(query) == len(await store.search(query, {"max_search_results": 1000}))
 
 
 METADATA: list[dict[str, Any] | None] = [
