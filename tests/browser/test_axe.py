@@ -19,7 +19,7 @@ RUN = """async (root) => {
 SHOWN = (
     "talk broken-call paste words "
     "first why editor mistake ready probe failing half-failing empty missing no-user skipped many several input "
-    "entries filtered cell sorted extraction extraction-prompts timeline tools-search tools-add sessions "
+    "entries filtered cell sorted extraction extraction-prompts timeline comparison tools-search tools-add sessions "
     "session-summary"
 ).split()
 

@@ -92,6 +92,16 @@ folder.joinpath("broken.json").write_text(
     '[{"id": "1", "content": "tea", "createdAt": "2026-01-01T00:00:00Z"}, {"id": 2}, 7'
 )
 broken = TestMemoryStore(name="broken", path=folder / "broken.json")
+async def compared():
+    bench = Workbench([profile, hostile], case.messages, injection={'max_entries': 2})
+    panel = bench.comparison()
+    await panel.pin('two entries')
+    await bench.set(max_entries=7, query=memwb.callbacks.last_two_messages)
+    await panel.pin('<b>seven</b> entries, both messages')
+    await bench.set(max_entries=4)
+    await panel.compare()
+    return panel
+
 def staged(store):
     wb = Workbench(store, "tea", editable=True)
     first, second, *_ = wb.entries.frame.itertuples()
@@ -439,6 +449,7 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
         None,
     ),
     "timeline-long": ("Workbench([work, profile], long_talk, injection={'max_entries': 4}).timeline()", None),
+    "comparison": ("await compared()", None),
     "evaluation": ("await evaluated()", None),
     "evaluation-opened": ("await evaluated(opened=True)", None),
     "tools-search": ("Workbench([work, profile], case.messages).tools()", searched),

@@ -55,8 +55,7 @@ def _bar(state: ComparingState) -> Node:
         name,
         el("button", "memwb-save", "Pin", action={"do": "pin", "form": True}, title="keep the settings in force"),
         *pinned,
-        el("span", "memwb-push"),
-        *compare,
+        el("span", "memwb-push", *compare),
         role="form",
         aria_label="Arms",
     )
