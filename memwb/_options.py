@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import ConfigError
 
-__all__ = ["Options", "Redact", "options"]
+__all__ = ["Options", "Redact", "checked_redact", "options"]
 
 Redact = Callable[[str], str] | bool | None
 """False or None: texts are shown. True: a sign for each letter and digit. A function: what it returns for a text."""
@@ -51,12 +51,17 @@ def options(*, stills: bool = _LEFT_OUT, redact: Redact = _LEFT_OUT) -> Options:
             raise ConfigError(f"options: stills must be True or False, not {stills!r:.60}.", key="stills", value=stills)
         new = replace(new, stills=stills)
     if redact is not _LEFT_OUT:
-        if not (redact is None or isinstance(redact, bool) or callable(redact)):
-            raise ConfigError(
-                f"options: redact must be True, False or a function that returns the text to show, not {redact!r:.60}.",
-                key="redact",
-                value=redact,
-            )
-        new = replace(new, redact=redact)
+        new = replace(new, redact=checked_redact(redact, "options"))
     _now = new
     return new
+
+
+def checked_redact(value: Any, where: str) -> Redact:
+    """Return what masks memory text, else raise :class:`ConfigError`, which begins with ``where``."""
+    if value is None or isinstance(value, bool) or callable(value):
+        return value  # type: ignore[no-any-return]
+    raise ConfigError(
+        f"{where}: redact must be True, False or a function that returns the text to show, not {value!r:.60}.",
+        key="redact",
+        value=value,
+    )

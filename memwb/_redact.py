@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ._options import Redact, options
+from .errors import ConfigError
 
 __all__ = [
     "Redact",
@@ -30,7 +31,18 @@ def redactor(redact: Redact) -> Callable[[str], str]:
     """Return what masks a text: True puts a sign in the place of each letter and digit, a function is used as it is."""
     if redact is True:
         return _hidden
-    return redact or str
+    return _checked(redact) if redact else str
+
+
+def _checked(redact: Callable[[str], str]) -> Callable[[str], str]:
+    def mask(text: str) -> str:
+        found = redact(text)
+        if isinstance(found, str):
+            return found
+        told = f"redact: the function {redact!r:.60} returned {found!r:.60}; it must return the text to show."
+        raise ConfigError(told, key="redact", value=redact)
+
+    return mask
 
 
 def masked(text: str) -> str:

@@ -18,7 +18,11 @@ def checked_path(value: Any, name: str, where: str) -> Path:
     if not text.strip() or "\0" in text:
         raise ConfigError(f"{where}: {name} {text!r} must not be empty, blank or hold a NUL.", key=name, value=value)
     try:
+        os.fsencode(text)
         return _files.expand(text)
+    except UnicodeEncodeError as error:
+        told = f"{where}: {name} {text!r:.80} holds a character that no file's name can have."
+        raise ConfigError(told, key=name, value=value) from error
     except RuntimeError as error:  # ~someone who does not exist, or no home folder at all
         raise ConfigError(f"{where}: {name} {text!r}: {error}", key=name, value=value) from error
 

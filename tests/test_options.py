@@ -30,6 +30,12 @@ def test_wrong_options_are_refused_and_change_nothing(wrong):
     assert memwb.options() == before
 
 
+def test_a_function_that_returns_no_text_is_told():
+    memwb.options(redact=len)
+    with pytest.raises(ConfigError, match=r"redact: .* returned 3; it must return the text to show"):
+        masked("Ann")
+
+
 def test_a_masked_text_keeps_its_shape():
     assert masked("Ann, 42!") == "Ann, 42!"
     memwb.options(redact=True)

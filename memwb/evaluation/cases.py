@@ -31,7 +31,7 @@ def checked_cases(cases: Dataset | Iterable[Case | Mapping[str, Any]]) -> tuple[
             the case and the field.
     """
     if isinstance(cases, str | Mapping) or not isinstance(cases, Dataset | Iterable):
-        raise ConfigError(f"cases must be a data set or a list of cases, not {cases!r}.", key="cases", value=cases)
+        raise ConfigError(f"cases must be a data set or a list of cases, not {cases!r:.80}.", key="cases", value=cases)
     if hasattr(cases, "columns") and hasattr(cases, "to_dict"):
         cases = list(map(_row, cases.to_dict("records")))
     checked: dict[str, Case] = {}

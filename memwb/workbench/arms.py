@@ -141,7 +141,7 @@ class Arms:
         Raises:
             ConfigError: There is none of this name.
         """
-        if name not in self._pinned:
+        if not isinstance(name, str) or name not in self._pinned:
             raise unknown_arm(name, tuple(self._pinned))
         del self._pinned[name]
         self._publish()
@@ -257,5 +257,9 @@ def _calls_of(
     elif calls == "open":
         chosen = [opened or len(ends)]
     else:
-        chosen = [checked_call(call, given, ends) for call in ([calls] if isinstance(calls, int | str) else calls)]
+        numbers = [calls] if isinstance(calls, int) else calls
+        if isinstance(numbers, str) or not isinstance(numbers, Iterable):
+            told = f"Workbench: calls is {calls!r:.60}; it must be 'open', 'all', or numbers of calls, such as [1, 2]."
+            raise ConfigError(told, key="calls", value=calls, allowed=("open", "all"))
+        chosen = [checked_call(call, given, ends) for call in numbers]
     return [(f"{name}call {call}", given[: ends[call - 1]], None) for call in chosen]

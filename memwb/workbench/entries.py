@@ -175,16 +175,16 @@ class EntriesState:
         if key in allowed and value not in allowed[key] and not by_metadata:
             names = [name for name in allowed[key] if name is not None]
             raise ConfigError(
-                f"Entries: {key} is {value!r}; it takes {', '.join(names)}.{nearest(str(value), names)}",
+                f"Entries: {key} is {value!r:.60}; it takes {', '.join(names)}.{nearest(str(value), names)}",
                 key=key,
                 value=value,
                 allowed=names,
             )
         if key == "where" and not isinstance(value, str):
-            raise ConfigError(f"Entries: where is {value!r}; it must be a text.", key=key, value=value)
+            raise ConfigError(f"Entries: where is {value!r:.60}; it must be a text.", key=key, value=value)
         if key == "page" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
             raise ConfigError(
-                f"Entries: page is {value!r}; it must be a whole number, at least 0.", key=key, value=value
+                f"Entries: page is {value!r:.60}; it must be a whole number, at least 0.", key=key, value=value
             )
 
     async def load(self) -> None:

@@ -192,8 +192,8 @@ def _clashes(stores: Mapping[str, Any]) -> list[Finding]:
 
 async def rescue(stores: Mapping[str, Any], name: str | None, to: Any) -> Any:
     """Salvage the file of a store; see ``EntriesState.salvage``."""
-    if name is None or name not in stores:
-        told = f"Entries: store is {name!r}; say which one to salvage: {', '.join(stores)}."
+    if not isinstance(name, str) or name not in stores:
+        told = f"Entries: store is {name!r:.60}; say which one to salvage: {', '.join(stores)}."
         raise ConfigError(told, key="store", value=name, allowed=tuple(stores))
     store = stores[name]
     if getattr(store, "path", None) is None or not hasattr(store, "salvage"):

@@ -19,10 +19,10 @@ import shutil
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._options import options
-from .._redact import Redact, masked_data
+from .._options import checked_redact, options
+from .._redact import Redact, masked_data, redactor
 from .._settings import checked_path
 from ..errors import ConfigError
 from ..evaluation._masks import WordMask, in_messages
@@ -33,10 +33,8 @@ from ..stores.saved import save_stores
 from ..tokens import counter_named
 from .snapshot_reading import ABOUT, ARMS, SETTINGS, STORES, TALK, VERSION
 from .source import open_source
+from .state import WorkbenchState
 from .whole_folder import put_in_place, start
-
-if TYPE_CHECKING:
-    from .state import WorkbenchState
 
 __all__ = ["snapshot"]
 
@@ -66,14 +64,17 @@ async def snapshot(bench: Any, folder: str | os.PathLike[str], *, redact: Redact
 
     Raises:
         ConfigError: A store cannot list its entries; a callback uses other names of the notebook, which are named; a
-            message holds what JSON cannot; or the folder is something else. Nothing is written.
+            message holds what JSON cannot; the folder is something else; or it is no workbench. Nothing is written.
     """
-    state: WorkbenchState = getattr(bench, "state", bench)
-    await state.settled()
+    state = getattr(bench, "state", bench)
+    if not isinstance(state, WorkbenchState):
+        told = f"snapshot: give the workbench, as `await memwb.snapshot(wb, folder)`; this is {bench!r:.60}."
+        raise ConfigError(told, key="bench", value=bench)
     path = checked_path(folder, "folder", "snapshot")
+    wanted = options().redact if redact is None else checked_redact(redact, "snapshot")
+    await state.settled()
     _refuse_foreign(path)
-    wanted = options().redact if redact is None else redact
-    mask: Callable[[str], str] | None = WordMask() if wanted is True else wanted or None
+    mask: Callable[[str], str] | None = WordMask() if wanted is True else redactor(wanted) if wanted else None
     files = {
         SETTINGS: _settings(state.settings, state.store_names),
         TALK: "".join(_line(message, at, mask) for at, message in enumerate(state.messages)),

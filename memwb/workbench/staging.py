@@ -89,6 +89,9 @@ class Staging:
         if ids is None:
             self._staged = {}
         else:
+            if isinstance(ids, str) or not isinstance(ids, Iterable):
+                told = f"Entries: unstage takes entries, such as [{ids!r:.40}], or nothing for all; not {ids!r:.60}."
+                raise ConfigError(told, key="ids", value=ids)
             given = [self._named(ref) for ref in ids]
             gone = {key for key in self._staged for store, id in given if id == key[1] and store in (None, key[0])}
             for key in list(gone):  # a merge is one change
@@ -211,8 +214,9 @@ class Staging:
 
     def _among(self, names: Sequence[str]) -> list[str]:
         for name in names:
-            if name not in self._stores:
-                told = f"Entries: store is {name!r}; it takes {', '.join(self._stores)}.{nearest(name, self._stores)}"
+            if not isinstance(name, str) or name not in self._stores:
+                close = nearest(str(name), self._stores)
+                told = f"Entries: store is {name!r:.60}; it takes {', '.join(self._stores)}.{close}"
                 raise ConfigError(told, key="store", value=name, allowed=tuple(self._stores))
         return list(names)
 
@@ -348,18 +352,30 @@ def _new(item: Any, store: str) -> Record:
         return replace(item, content=_text(item.content), id=item.id or _time.new_id(), store=store)
     given = {"content": item} if isinstance(item, str) else _fields(item, "a new entry")
     _check_keys(given, _FIELDS, "a new entry")
-    created = given.get("createdAt")
-    if isinstance(created, str):
-        created = _time.parse_stamp(created)
+    for key in ("id", "owner", "role"):
+        if not isinstance(given.get(key), str | None):
+            told = f"Entries: {key} is {given[key]!r:.60}; it must be a text."
+            raise ConfigError(told, key=key, value=given[key])
     return Record(
         id=given.get("id") or _time.new_id(),
         content=_text(given.get("content")),
-        created_at=created,
+        created_at=_when(given.get("createdAt")),
         store=store,
         owner=given.get("owner"),
         role=given.get("role"),
         metadata=_metadata(given.get("metadata")),
     )
+
+
+def _when(value: Any) -> datetime | None:
+    try:
+        moment = _time.parse_stamp(value) if isinstance(value, str) else value
+    except ValueError:
+        moment = False
+    if moment is None or (isinstance(moment, datetime) and moment.utcoffset() is not None):
+        return moment
+    told = f"createdAt is {value!r:.60}; it must be a time with its zone, also as a text: '2026-01-31T12:00:00.000Z'"
+    raise ConfigError(f"Entries: {told}.", key="createdAt", value=value)
 
 
 def _check_keys(given: Mapping[str, Any], known: Sequence[str], what: str) -> None:

@@ -187,6 +187,18 @@ async def test_an_unknown_arm_is_refused_with_the_nearest_one(state):
         await state.arms.compare("all", cases=[])
 
 
+@pytest.mark.parametrize("wrong", [None, 3.5, "second", "x" * 100_000, object(), [1, "x"], {}, [None, []]])
+async def test_what_names_no_call_or_no_arm_is_told_in_a_short_sentence(wrong):
+    state = WorkbenchState(["I use a cane."], "cane?")
+    with pytest.raises(ConfigError) as caught:
+        state.arms.unpin(wrong)
+    assert len(str(caught.value)) < 300
+    if wrong != {}:  # no call is asked for
+        with pytest.raises(ConfigError) as caught:
+            await state.arms.compare(calls=wrong)
+        assert len(str(caught.value)) < 300
+
+
 WORDS = st.lists(st.sampled_from(["cane", "bike", "I", "use", "a", "desk"]), min_size=1, max_size=5).map(" ".join)
 
 

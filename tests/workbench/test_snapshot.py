@@ -310,6 +310,20 @@ async def test_a_file_that_is_missing_is_named_and_a_newer_format_is_refused(sta
         WorkbenchState(folder)
 
 
+async def test_what_is_no_workbench_no_folder_or_no_mask_is_told_and_nothing_is_written(state, tmp_path):
+    for wrong, told in (
+        ({"bench": None}, "give the workbench"),
+        ({"bench": tmp_path, "folder": state}, "give the workbench"),
+        ({"folder": "\ud800"}, "no file's name"),
+        ({"folder": 3}, "a text or a Path"),
+        ({"redact": "yes"}, "redact must be True, False or a function"),
+        ({"redact": len}, "returned .*; it must return the text"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            await memwb.snapshot(**{"bench": state, "folder": tmp_path / "x", **wrong})
+    assert list(tmp_path.iterdir()) == []
+
+
 async def test_a_masked_snapshot_holds_no_word_of_memory_and_ranks_as_before(tmp_path):
     store = TestMemoryStore.from_records(
         [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -196,14 +197,36 @@ async def test_an_id_of_two_stores_must_be_told_apart(tmp_path, notes):
         ({"merge": [["n1"]]}, ConfigError, "groups of two"),
         ({"merge": [["n1", "n1"]]}, ConfigError, "twice"),
         ({"delete": ["n1"], "store": "nodes"}, ConfigError, "Did you mean 'notes'"),
+        ({"delete": ["n1"], "store": ["notes"]}, ConfigError, "store is"),
+        ({"add": [{"content": "new", "id": ["n"]}]}, ConfigError, "id is .*must be a text"),
+        ({"add": [{"content": "new", "owner": 3}]}, ConfigError, "owner is 3; it must be a text"),
+        ({"add": [{"content": "new", "createdAt": "soon"}]}, ConfigError, "createdAt is 'soon'; it must be a time"),
+        ({"add": [{"content": "new", "createdAt": datetime(2026, 1, 1)}]}, ConfigError, "with its zone"),
+        ({"add": [{"content": "new", "createdAt": 0}]}, ConfigError, "createdAt is 0"),
     ],
-    ids=range(10),
+    ids=range(16),
 )
 async def test_what_cannot_be_staged_is_refused_and_nothing_is_staged(notes, change, error, message):
     entries = entries_of(notes)
     with pytest.raises(error, match=message):
         entries.stage(**{"add": ["first"], **change})
     assert entries.staged == ()
+
+
+async def test_values_of_a_wrong_kind_are_named_in_a_short_sentence(notes):
+    entries = entries_of(notes)
+    long = "x" * 100_000
+    wrong = [
+        lambda: entries.unstage("n1"),
+        lambda: entries.unstage(3),
+        lambda: entries.stage(delete=["n1"], store=long),
+    ]
+    wrong += [lambda key=key: entries.choose(**{key: long}) for key in ("store", "sort", "page", "owner_", "columns")]
+    wrong += [lambda value=value: asyncio.run(entries.salvage(value)) for value in ([], {}, 3)]
+    for call in wrong:
+        with pytest.raises(ConfigError) as caught:
+            await asyncio.to_thread(call)
+        assert len(str(caught.value)) < 400
 
 
 async def test_a_store_that_was_changed_meanwhile_is_not_overwritten_and_all_stays_staged(notes, facts):
