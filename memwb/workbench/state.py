@@ -38,6 +38,7 @@ from .preview import Preview, Question, Stores
 from .refresh import PAUSE
 from .review import Review
 from .settings import SettingsState
+from .silence import missing_file
 from .source import open_source, read_messages
 
 if TYPE_CHECKING:
@@ -160,7 +161,10 @@ class WorkbenchState(SettingsState):
             return f"Workbench({stores}; not settled: `await wb` first)"
         if preview.entries is not None:
             stores += f", {counted(preview.entries, 'entry', 'entries')}"
-        summary = shortened(masked_words(preview.summary, preview.trace.secrets), _REPR_LENGTH)
+        said = masked_words(preview.summary, preview.trace.secrets)
+        for file in filter(None, map(missing_file, self.source.stores)):
+            said = said.replace(str(file), file.name)  # a repr stands in notebooks, which are the same on any machine
+        summary = shortened(said, _REPR_LENGTH)
         return f"Workbench({stores}; {f'call {self.call}: ' if self.call else ''}{summary})"
 
     # -- changing -----------------------------------------------------------------------------------------------
