@@ -123,7 +123,8 @@ class Report:
     def seconds(self) -> dict[str, float | None]:
         """Setting -> mean seconds that an injection took; None where the report was read from a file without times.
 
-        They are in no table and in no comparison: every run has others.
+        They are in no table and in no comparison: every run has others, and settings that ask a store in memory the
+        same text share one search, whose time the first of them has. To time a setting, evaluate it alone.
         """
         means: dict[str, float | None] = {}
         for name, results in self._by_setting.items():

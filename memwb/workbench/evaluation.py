@@ -110,6 +110,7 @@ class EvaluationState(ScreenState):
         self._given = cases
         self._stores = cases.store if stores is None and isinstance(cases, Dataset) else stores
         self._settings: dict[str, Any] = dict(settings or {})
+        self._own = list(bench.source.stores)
         self._searched: dict[Any, list[Any]] = {}
         self._compared: dict[tuple[str, str, str], Comparison] = {}
         self.metric, self.order, self.listed = "reached", "quality", "lost"
@@ -231,9 +232,9 @@ class EvaluationState(ScreenState):
         opened, arm = self._case(case), self._arm(setting)
         stores = [arm.draws[0](store) for store in self._stores_of(opened, arm)]
         bench = self.bench
-        if stores:
+        if list(map(id, stores)) != list(map(id, bench.source.stores)):  # else what is staged there stays
             bench.switch(stores)
-        bench.put(messages=copied(opened.messages), injection=arm.injection, tokenizer=None)
+        bench.put(messages=copied(opened.messages), injection=arm.injection, tokenizer=None, stores=None)
         bench.return_to(replace(bench.moment(), expected=tuple(opened.expected), expected_at=bench.call))
         bench.look_for("", pause=0.0)
         await bench.settled()
@@ -274,10 +275,10 @@ class EvaluationState(ScreenState):
         return given if isinstance(given, Arm) else Arm(given)
 
     def _stores_of(self, case: Case, arm: Arm) -> list[Any]:
-        """Return what an arm searches for a case; nothing where that is what the workbench has."""
+        """Return what an arm searches for a case: where nothing was given, what the workbench had when this began."""
         given = self._stores if arm.over is None else arm.over
         if given is None:
-            return []
+            return self._own
         key = id(given), case.owner
         if key not in self._searched:
             self._searched[key] = stores_by_owner(self._given, [case], given)[case.owner]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memwb import TestMemoryStore, evaluate
 from memwb.datasets import Case
 from memwb.errors import ConfigError, StaleTraceError
-from memwb.evaluation import at_random
+from memwb.evaluation import at_random, everything
 from memwb.workbench import WorkbenchState
 from memwb.workbench.cases import label
 from memwb.workbench.evaluation import EvaluationState
@@ -92,6 +94,31 @@ async def test_each_owner_is_searched_in_its_own_store():
     state = EvaluationState(WorkbenchState(["x"]), report, cases, stores, {"now": {}})
     for name in stores:
         assert [entry.content for entry in (await state.show(name)).entries] == [f"Tea is {name}."]
+
+
+async def test_without_stores_those_of_the_workbench_are_searched_as_each_setting_has_it(store):
+    settings = {"all": everything(), "one": {"max_entries": 1}}
+    cases = [replace(case, owner=None) for case in CASES]
+    bench = WorkbenchState([store], "Hello!")
+    state = EvaluationState(bench, await evaluate(cases, settings, store), cases, settings=settings)
+    for name, number in (("all", 4), ("one", 1), ("all", 4)):
+        assert len((await state.show("tea", name)).entries) == number
+        assert state.told == ""
+    await state.show("cane", "one")
+    assert list(bench.source.stores) == [store]
+    state.close()
+    bench.close()
+
+
+async def test_opening_a_case_of_the_same_stores_keeps_what_is_staged_there(store):
+    bench = WorkbenchState([store], "Hello!", editable=True)
+    state = EvaluationState(bench, await evaluate(CASES, SETTINGS, store), CASES, store, SETTINGS)
+    await bench.settled()
+    bench.entries.stage(add=["I own a boat."])
+    await state.show("cane", "one")
+    assert len(bench.entries.staged) == 1
+    state.close()
+    bench.close()
 
 
 async def test_without_cases_and_settings_opening_says_what_is_needed(state):
