@@ -39,8 +39,8 @@ class CaseResult:
         missed: The expected entries that did not reach the prompt, as the case calls them; empty for several draws.
         tied: The expected entries of which the order of the store's entries alone decides whether they survive the
             cut: they score as much as the last entry before it and as the first one after it.
-        seconds: How long the injections took, the mean of several draws; the look at the full ranking not counted. Where
-            settings share a search (:mod:`memwb.evaluation._asked`), the first one alone has its time in it.
+        seconds: How long the injections took, the mean of several draws; the look at the full ranking not counted.
+            Where settings share a search (:mod:`memwb.evaluation._asked`), the first one alone has its time in it.
     """
 
     setting: str

@@ -171,6 +171,8 @@ class InjectionTrace:
 
     @cached_property
     def _ended(self) -> Stage | None:
+        if self.injected:
+            return None
         return next((stage for stage in self.stages if stage.status in ("skipped", "failed")), None)
 
     @property
@@ -191,7 +193,7 @@ class InjectionTrace:
     @property
     def seconds(self) -> float:
         """How long all stages took together."""
-        return sum(stage.seconds for stage in self.stages)
+        return sum([stage.seconds for stage in self.stages])
 
     @property
     def tokens(self) -> int:
