@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 SHOWN = 100
 """Changes that a diff shows; how many more there are is said."""
 
-_LONG = 20_000  # characters of a text that are compared word by word
+_TOGETHER = 1_000_000  # pieces of the one text times those of the other that are compared, beginning and end aside
+_LENGTH = 2_000  # characters that are shown of a piece, and of a text in a repr
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 Part = tuple[str, str]
@@ -28,18 +29,21 @@ Part = tuple[str, str]
 
 
 def text_parts(before: str, after: str) -> list[Part]:
-    """Return how one text becomes the other, in pieces of whole words."""
-    if len(before) + len(after) > _LONG:
-        return [("gone", before), ("new", after)]
+    """Return how one text becomes the other, in pieces of whole words; of long texts, what differs as one piece."""
     old, new = _PIECES.findall(before), _PIECES.findall(after)
-    parts: list[Part] = []
-    for _, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        gone, come = "".join(old[start:end]), "".join(new[new_start:new_end])
-        if gone == come:
-            parts.append(("same", gone))
-        else:
-            parts += [(kind, text) for kind, text in (("gone", gone), ("new", come)) if text]
-    return parts
+    most = min(len(old), len(new))
+    begin = next((at for at in range(most) if old[at] != new[at]), most)
+    end = next((at for at in range(most - begin) if old[-1 - at] != new[-1 - at]), most - begin)
+    parts: list[Part] = [("same", "".join(old[:begin]))]
+    last = "".join(old[len(old) - end :])
+    old, new = old[begin : len(old) - end], new[begin : len(new) - end]
+    if len(old) * len(new) > _TOGETHER:
+        parts += [("gone", "".join(old)), ("new", "".join(new))]
+    else:
+        for _, start, stop, new_start, new_stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            gone, come = "".join(old[start:stop]), "".join(new[new_start:new_stop])
+            parts += [("same", gone)] if gone == come else [("gone", gone), ("new", come)]
+    return [(kind, text) for kind, text in [*parts, ("same", last)] if text]
 
 
 def metadata_changes(before: Record | None, after: Record | None) -> list[tuple[str, str, str]]:
@@ -72,7 +76,8 @@ class EntriesDiff:
         lines = [self.summary]
         for change in self.changes[:SHOWN]:
             lines.append(f"{head(change)}:")
-            before, after = _texts(change)
+            parts = [(kind, _cropped(text)) for kind, text in _parts(change)]
+            before, after = ("".join(text for kind, text in parts if kind != other) for other in ("new", "gone"))
             if before != after:
                 lines += [f"  - {line}" for line in before.split("\n") if before]
                 lines += [f"  + {line}" for line in after.split("\n") if after]
@@ -120,17 +125,14 @@ def _hidden(change: Change) -> Change:
     return replace(change, **sides)
 
 
-def _texts(change: Change) -> tuple[str, str]:
-    return (change.before.content if change.before else "", change.after.content if change.after else "")
+def _parts(change: Change) -> list[Part]:
+    return text_parts(change.before.content if change.before else "", change.after.content if change.after else "")
 
 
 def _row(change: Change) -> Node:
-    before, after = _texts(change)
     tags = {"gone": "del", "new": "ins"}
-    parts = (
-        text_parts(before, after) if change.before and change.after else [("new" if after else "gone", after or before)]
-    )
-    words = [text if kind == "same" else el(tags[kind], "", text) for kind, text in parts]
+    shown = [(kind, _cropped(text)) for kind, text in _parts(change)]
+    words = [text if kind == "same" else el(tags[kind], "", text) for kind, text in shown]
     facts = [el("div", "memwb-fact", _told(*each)) for each in metadata_changes(change.before, change.after)]
     into = f" into {shortened(change.into[1], 20)}" if change.into else ""
     return el(
@@ -141,6 +143,13 @@ def _row(change: Change) -> Node:
         el("td", "", el("pre", "", *words), *facts),
         data_key=f"{change.store}\n{change.id}",
     )
+
+
+def _cropped(text: str) -> str:
+    """Return the beginning and the end of what is long: the change may be at either."""
+    left = len(text) - _LENGTH
+    half = _LENGTH // 2
+    return text if left <= 0 else f"{text[:half]} … {left:,} more characters … {text[-half:]}"
 
 
 def _told(name: str, old: str, new: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import ndiff
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from .._redact import masked
@@ -216,17 +216,23 @@ def difference(now: Outcome, other: Outcome) -> Difference:
     """Return how an outcome differs from the one of the settings in force."""
     before, after = _keyed(now.entries), _keyed(other.entries)
     both = [(before[key], after[key]) for key in after if key in before]
-    lines = () if now.block == other.block else ndiff(now.block.splitlines(), other.block.splitlines())
     return Difference(
         other.arm,
         added=tuple(place for key, place in after.items() if key not in before),
         dropped=tuple(place for key, place in before.items() if key not in after),
         moved=tuple(pair for pair in both if pair[0].rank != pair[1].rank),
         rescored=tuple(pair for pair in both if pair[0].score != pair[1].score),
-        lines=tuple((line[0], line[2:]) for line in lines if line[0] in "-+"),
+        lines=tuple(_changed_lines(now.block.splitlines(), other.block.splitlines())),
         input=now.input != other.input,
         tokens=other.tokens - now.tokens,
     )
+
+
+def _changed_lines(before: list[str], after: list[str]) -> Iterator[tuple[str, str]]:
+    for kind, start, end, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield from (("-", line) for line in before[start:end])
+            yield from (("+", line) for line in after[new_start:new_end])
 
 
 def _keyed(entries: Sequence[Place]) -> dict[tuple[Any, int], Place]:

@@ -199,6 +199,16 @@ async def test_what_names_no_call_or_no_arm_is_told_in_a_short_sentence(wrong):
         assert len(str(caught.value)) < 300
 
 
+async def test_lines_that_all_change_are_shown_as_they_were_and_as_they_are():
+    state = WorkbenchState([f"Fact {at} of the cane." for at in range(200)], "cane?", injection={"max_entries": 200})
+    state.arms.pin("plain")
+    await state.set(format=lambda context: "\n".join(f"* {each.content}" for each in context.entries))
+    (found,) = (await state.arms.compare(no_memory=False)).differences("plain")
+    stars = [line for sign, line in found.lines if sign == "-"]
+    assert stars == [f"* {entry.content}" for entry in state.trace.entries]
+    assert len([line for sign, line in found.lines if sign == "+"]) >= 200
+
+
 WORDS = st.lists(st.sampled_from(["cane", "bike", "I", "use", "a", "desk"]), min_size=1, max_size=5).map(" ".join)
 
 

@@ -15,7 +15,9 @@ from memwb.errors import ConfigError, ConflictError, DuplicateEntryError, EntryN
 from memwb.sessions import MemoryEntry, SQLiteStore
 from memwb.stores import TestMemoryStore
 from memwb.workbench import WorkbenchState
+from memwb.workbench.changes import Change
 from memwb.workbench.entries import EntriesState
+from memwb.workbench.entry_diff import EntriesDiff, text_parts
 
 from .fakes import ListStore, SearchStore
 
@@ -93,6 +95,31 @@ async def test_what_is_staged_is_told_and_not_written(notes):
     assert [change.id for change in entries.staged] == ["new", "n2"]
     entries.unstage()
     assert (entries.staged, len(entries.diff())) == ((), 0)
+
+
+@given(st.text("ab .", max_size=40), st.text("ab .", max_size=40))
+def test_the_pieces_of_a_difference_give_both_texts(before, after):
+    parts = text_parts(before, after)
+    assert "".join(text for kind, text in parts if kind != "new") == before
+    assert "".join(text for kind, text in parts if kind != "gone") == after
+    assert all(text for _, text in parts)
+
+
+def test_a_long_text_is_shown_with_what_changes_in_it_and_compared_in_a_moment():
+    long = "tea and " * 100_000
+    assert text_parts(f"{long}milk", f"{long}rice {long}") == [
+        ("same", long),
+        ("gone", "milk"),
+        ("new", f"rice {long}"),
+    ]
+    alike, other = "a b " * 5_000, "b a c " * 5_000
+    assert [kind for kind, _ in text_parts(alike, other)] == ["gone", "new", "same"]
+    diff = EntriesDiff([Change("notes", "n", Record("n", f"{long}milk{long}"), Record("n", f"{long}rice{long}"))])
+    for shown in (repr(diff), diff._repr_html_()):
+        assert "milk" in shown
+        assert "rice" in shown
+        assert "798,000 more characters" in shown
+        assert len(shown) < 20_000
 
 
 async def test_it_is_written_at_once_and_undone_to_the_byte(notes):
