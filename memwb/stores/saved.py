@@ -41,7 +41,8 @@ async def save_stores(
         redact: Gives the text that stands in the place of an entry's, and of the texts in its metadata.
 
     Raises:
-        ConfigError: A store cannot list its entries, two have one name, or a tokenizer has no name to keep.
+        ConfigError: A store cannot list its entries, or holds one that a file cannot keep, such as half a character; or
+            a tokenizer has no name to keep. Nothing is written.
     """
     place = Path(folder) / "stores"
     files: dict[str, bytes] = {}
@@ -59,9 +60,10 @@ async def save_stores(
         while name.casefold() in {LIST, *map(str.casefold, files)}:
             name = f"_{name}"
         records = await store.page(0, max(1, await store.count()))
-        files[name] = dumps([_raw(record, redact) for record in records])
         values = {key: getattr(about, key, None) for key in ("name", "description", "max_search_results")}
-        listed.append({**values, "file": name, "tokenizer": _tokenizer_name(about), "provenance": _provenance(about)})
+        values["provenance"] = _provenance(about)
+        listed.append({**values, "file": name, "tokenizer": _tokenizer_name(about)})
+        files[name] = _written([_raw(record, redact) for record in records], values)
     place.mkdir(parents=True, exist_ok=True)
     for name, data in {**files, LIST: dumps(listed)}.items():
         _files.replace(_files.resolve(place / name), data)
@@ -106,6 +108,16 @@ def _read(file: Path) -> list[Any]:
     if not isinstance(value, list):
         raise DamagedFileError(file, "", "it holds no list")
     return value
+
+
+def _written(raw: list[dict[str, Any]], values: dict[str, Any]) -> bytes:
+    """Return a store's file, one that can be opened: a store of somebody else's may hold what ours refuses."""
+    try:
+        TestMemoryStore.from_records(raw, **values)
+        return dumps(raw)
+    except (MemwbError, NotJsonError) as error:
+        name = values["name"]
+        raise ConfigError(f"Store {name!r:.60} cannot be saved: {error}", key="stores", value=name) from error
 
 
 def _raw(record: Record, redact: Callable[[str], str] | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from memwb.errors import ConfigError, DamagedFileError
 from memwb.ranking import tokenize_without_stop_words
 from memwb.stores import TestMemoryStore
 from memwb.stores.saved import open_saved, save_stores
+from tests.workbench.fakes import ListStore
 
 RECORDS = [
     {"id": "1", "content": "I use a cane.", "createdAt": "2026-01-01T00:00:00.000Z"},
@@ -65,6 +66,9 @@ async def test_a_store_that_cannot_be_kept_is_refused(tmp_path):
         await save_stores(tmp_path, [TestMemoryStore(name="notes", persist=False, tokenizer=str.split)])
     with pytest.raises(ConfigError, match="cannot list its entries"):
         await save_stores(tmp_path, [object()])
+    for text in ("half a \ud83d character", "   "):
+        with pytest.raises(ConfigError, match=r"Store 'foreign' cannot be saved: .* content"):
+            await save_stores(tmp_path, [ListStore("my cane", text, name="foreign")])
     assert list(tmp_path.iterdir()) == []
 
 
