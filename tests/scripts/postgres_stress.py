@@ -19,6 +19,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,22 +134,26 @@ def run(server: PostgresServer, processes: int, writes: int, kills: int, seed: i
     """Let processes write to a new database while its server is killed so often, and compare."""
     begin, dsn = time.monotonic(), server.new_database()
     command = [sys.executable, "-m", "tests.scripts.postgres_stress", "--worker", dsn, "--writes", str(writes)]
-    started = [
-        subprocess.Popen([*command, "--seed", str(seed + n)], stdout=subprocess.PIPE, text=True, cwd=PROJECT)
-        for n in range(processes)
-    ]
     most, killed = 0, 0
-    try:
-        for number in range(kills):
-            most = max(most, _let_write(server, dsn, started, number))
-            if any(process.poll() is None for process in started):
-                _kill(server, dsn, by_signal=number % 2 == 1)
-                killed += 1
-        told = [json.loads(process.communicate(timeout=600)[0]) for process in started]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
+    with contextlib.ExitStack() as files:
+        answers = [files.enter_context(tempfile.TemporaryFile("w+")) for _ in range(processes)]  # pipes would be full
+        started = [
+            subprocess.Popen([*command, "--seed", str(seed + n)], stdout=answer, cwd=PROJECT)
+            for n, answer in enumerate(answers)
+        ]
+        try:
+            for number in range(kills):
+                most = max(most, _let_write(server, dsn, started, number))
+                if any(process.poll() is None for process in started):
+                    _kill(server, dsn, by_signal=number % 2 == 1)
+                    killed += 1
+            for process in started:
+                process.wait(timeout=600)
+            told = [_answer(answer) for answer in answers]
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()
     rows = _asked(server.execute, "SELECT id, content FROM memories", dsn=dsn)
     shared = [content for _, content in rows if content.startswith("shared ")]
     own = {id: content for id, content in rows if not content.startswith("shared ")}
@@ -165,6 +170,11 @@ def run(server: PostgresServer, processes: int, writes: int, kills: int, seed: i
         _left(server, dsn),
         round(time.monotonic() - begin, 1),
     )
+
+
+def _answer(file: Any) -> Any:
+    file.seek(0)
+    return json.load(file)
 
 
 def _let_write(server: PostgresServer, dsn: str, started: list[Any], number: int) -> int:
