@@ -110,7 +110,7 @@ def _read(file: Path) -> list[Any]:
     return value
 
 
-def _written(raw: list[dict[str, Any]], values: dict[str, Any]) -> bytes:
+def _written(raw: list[Any], values: dict[str, Any]) -> bytes:
     """Return a store's file, one that can be opened: a store of somebody else's may hold what ours refuses."""
     try:
         TestMemoryStore.from_records(raw, **values)
