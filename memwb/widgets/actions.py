@@ -67,6 +67,7 @@ class PageActions:
         for hit in self.state.preview.hits if self.state.preview else ():
             if hit_key(hit) == message["key"]:
                 label(self.state, hit, bool(message["on"]))
+                self.state.look_for(hit, pause=0.0)  # it stays the chosen one, also where it was so by its label
                 return
 
     def _do_find(self, message: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from .panes.evaluation import evaluation_pane
 from .view import TreeView
 
 if TYPE_CHECKING:
-    from ..evaluation import Report
+    from ..evaluation import Case, Report
     from ..memory import InjectionTrace
     from ..workbench import WorkbenchState
 
@@ -61,6 +61,21 @@ class EvaluationPanel(Panel):
         trace: InjectionTrace = await self.state.show(case, setting)
         return trace
 
+    async def keep(self) -> Case:
+        """Take the labels given in the workbench into the case that is open there, and return it; see :attr:`cases`.
+
+        Raises:
+            ConfigError: The workbench does not show a case that was opened here.
+        """
+        case: Case = await self.state.keep()
+        return case
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases with the labels that were kept, for :func:`memwb.evaluation.save_cases` and the next evaluation."""
+        cases: tuple[Case, ...] = self.state.cases
+        return cases
+
     def _draw(self) -> None:
         self._view.show(evaluation_pane(self.state))
 
@@ -69,3 +84,6 @@ class EvaluationPanel(Panel):
 
     async def _do_show(self, message: dict[str, Any]) -> None:
         await self.show(message["case"], message["setting"])
+
+    async def _do_keep(self, _message: dict[str, Any]) -> None:
+        await self.keep()

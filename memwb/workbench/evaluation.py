@@ -11,6 +11,7 @@ from ..errors import ConfigError, nearest
 from ..evaluation import Arm, CaseResult, Comparison, Interval, Report, checked_cases
 from ..evaluation._prompt import in_prompt
 from ..evaluation._stores import stores_by_owner
+from ..evaluation.arms import ALL
 from ..evaluation.front import by_tokens, grouped
 from ..memory.messages import copied
 from .closing import while_open
@@ -118,6 +119,8 @@ class EvaluationState(ScreenState):
         self.first, self.second = (names[1], names[0]) if len(names) > 1 else (names[0], names[0])
         self.opened: tuple[str, str] | None = None
         self.told = ""
+        self._marked: tuple[str, ...] | None = None  # the labels as they were shown last
+        self._undo = bench.subscribe(self._bench_changed)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -175,6 +178,19 @@ class EvaluationState(ScreenState):
         """What has to be given before a case can be opened: of ``cases`` and ``settings`` those that are missing."""
         given = {"cases": self._cases, "settings": self._settings}
         return tuple(name for name, value in given.items() if not value)
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases that were given, with the labels that :meth:`keep` took over since."""
+        return tuple(self._cases.values())
+
+    @property
+    def relabelled(self) -> tuple[str, ...] | None:
+        """What the open case should bring by labels that the workbench has got since; None where none has changed."""
+        case = self._in_workbench()
+        if case is None or set(self.bench.expected) == set(case.expected):
+            return None
+        return self.bench.expected
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -244,7 +260,49 @@ class EvaluationState(ScreenState):
         self._publish()
         return bench.trace
 
+    @while_open
+    async def keep(self) -> Case:
+        """Take what the workbench expects now into the open case, see :attr:`cases`, and return it.
+
+        The report's figures stay those of the labels before, until the cases are evaluated again.
+
+        Raises:
+            ConfigError: The workbench does not show a case that was opened here.
+        """
+        await self.bench.settled()
+        case = self._in_workbench()
+        if case is None:
+            raise ConfigError(
+                "Evaluation: the workbench shows no case that was opened here, so there are no labels to keep. Open "
+                'one: `await panel.show("its id")`. A call of another conversation is kept by `wb.case(id)`.',
+                key="case",
+            )
+        if self.relabelled is not None:
+            case = Case(case.id, case.messages, self.bench.expected, case.owner, case.category)
+            self._cases[case.id] = case
+            self.told = f"Labels of {case.id!r:.80} kept: evaluate panel.cases again for their figures."
+        self.refused = ""
+        self._marked = None
+        self.revision += 1
+        self._publish()
+        return case
+
+    def close(self) -> None:
+        """End what runs; the workbench goes on."""
+        self._undo()
+        super().close()
+
     # -- inside -------------------------------------------------------------------------------------------------
+
+    def _in_workbench(self) -> Case | None:
+        """Return the case that was opened last, where the workbench still shows its call."""
+        case = self._cases.get(self.opened[0]) if self.opened is not None else None
+        return case if case is not None and list(self.bench.seen) == list(case.messages) else None
+
+    def _bench_changed(self) -> None:
+        if self.opened is not None and self._marked != (marked := self.relabelled):
+            self._marked = marked
+            self._publish()
 
     def _case(self, id: str) -> Case:
         if self.lacking:
@@ -320,5 +378,7 @@ def _spoken(value: Any, other: Any) -> str:
     """Return a setting's value for a table: functions without the hash of their source, where their names differ."""
     if isinstance(value, list):
         return f"in {len(value):,} draws"
+    if value == ALL:
+        return "all"
     name = str(value).rpartition("@")[0]
     return name if name and name != str(other).rpartition("@")[0] else str(value)

@@ -80,3 +80,20 @@ def test_a_chosen_hit_is_marked_as_expected_by_mouse_and_by_keyboard(opened):
     bench.locator(".memwb-hits button[aria-pressed=true]").wait_for()
     cell = opened.run("print([r.content for r in [await profile.get(e) for e in wb.case('x').expected]])")
     assert opened.output(cell).inner_text().strip() == "['I am allergic to latex.']"
+
+
+def test_a_label_of_an_opened_case_is_kept_by_mouse_and_by_keyboard(opened):
+    bench, panel = (opened.output(at).locator(".memwb-bench") for at in (1, 2))
+    keep = panel.get_by_role("button", name="keep its labels")
+    panel.locator(".memwb-caserow", has_text="cane").click()
+    bench.locator(".memwb-hits .mwg-rows [role=row]", has_text="use a cane").first.click()
+    bench.locator(".memwb-hits button[aria-pressed=true]").wait_for()
+    for press in (keep.click, lambda: (keep.focus(), opened.page.keyboard.press("Enter"))):
+        was = bench.locator(".memwb-hits button[aria-pressed]").get_attribute("aria-pressed")
+        bench.get_by_role("button", name="expected", exact=True).click()
+        bench.locator(f".memwb-hits button[aria-pressed={'false' if was == 'true' else 'true'}]").wait_for()
+        press()
+        keep.wait_for(state="detached")
+        panel.get_by_text("kept: evaluate panel.cases again").wait_for()
+    cell = opened.run("print([len(each.expected) for each in panel.cases])")
+    assert opened.output(cell).inner_text().strip() == "[1, 1]"

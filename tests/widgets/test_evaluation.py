@@ -56,6 +56,21 @@ async def test_what_the_page_does_a_cell_does_too(wb):
     panel.close()
 
 
+async def test_a_label_that_differs_from_the_case_is_kept_by_a_button(wb):
+    report = await evaluate(CASES, SETTINGS, wb.state.source.stores)
+    panel = await wb.evaluation(report, CASES, settings=SETTINGS)
+    await panel.show("idle", "all")
+    assert "keep its labels" not in str(panel._view.tree)
+    await wb.label("I use a cane.")
+    assert "keep its labels" in str(panel._view.tree)
+    await act(panel, **button(evaluation_pane(panel.state), "keep its labels"))
+    assert "keep its labels" not in str(panel._view.tree)
+    assert [case.expected for case in panel.cases][2] == ("I use a cane.",)
+    assert (await evaluate(panel.cases, SETTINGS, wb.state.source.stores))["all"].needing == 3
+    panel.close()
+    await wb.label("I use a cane.", False)  # a closed panel hears of nothing
+
+
 async def test_a_report_alone_shows_its_rows_and_says_what_opening_needs(wb):
     report = await evaluate(CASES, SETTINGS, wb.state.source.stores)
     panel = await wb.evaluation(report)

@@ -121,6 +121,36 @@ async def test_opening_a_case_of_the_same_stores_keeps_what_is_staged_there(stor
     bench.close()
 
 
+async def test_labels_given_to_an_open_case_are_kept_in_the_cases_when_asked(state):
+    bench = state.bench
+    await state.show("tea", "all")
+    assert state.relabelled is None
+    assert await state.keep() == CASES[0]
+    label(bench, CASES[0].expected[0], False)
+    assert state.relabelled == ()
+    wanted = label(bench, "Green tea is in the jar.")
+    assert state.relabelled == wanted == ("Green tea is in the jar.",)
+    kept = await state.keep()
+    assert kept == replace(CASES[0], expected=wanted)
+    assert state.cases == (kept, *CASES[1:])
+    assert "evaluate panel.cases again" in state.told
+    assert state.relabelled is None
+    await state.show("tea", "one")
+    assert bench.expected == wanted
+
+
+async def test_labels_of_another_conversation_are_no_case_of_the_report(state):
+    with pytest.raises(ConfigError, match="shows no case that was opened here"):
+        await state.keep()
+    await state.show("tea", "all")
+    await state.bench.set(messages="Where is the jar?")
+    label(state.bench, "Green tea is in the jar.")
+    assert state.relabelled is None
+    with pytest.raises(ConfigError, match="shows no case that was opened here"):
+        await state.keep()
+    assert state.cases == tuple(CASES)
+
+
 async def test_without_cases_and_settings_opening_says_what_is_needed(state):
     bare = EvaluationState(state.bench, state.report)
     assert bare.lacking == ("cases", "settings")

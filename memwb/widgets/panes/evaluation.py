@@ -153,7 +153,7 @@ def _cases(state: EvaluationState) -> Node:
     return el(
         "div",
         "memwb-frame",
-        head("Cases", el("span", "memwb-push", _needed(state))),
+        head("Cases", _keep(state) or el("span", "memwb-push", _needed(state))),
         pair,
         el("div", "memwb-told memwb-warn", state.told, role="status") if state.told else None,
         el(
@@ -167,6 +167,15 @@ def _cases(state: EvaluationState) -> Node:
             tabindex="0",
         ),
     )
+
+
+def _keep(state: EvaluationState) -> Node | None:
+    """The button that takes over what was labelled in the workbench, where something was."""
+    if state.relabelled is None or state.opened is None:
+        return None
+    of = shortened(state.opened[0], _NAME_LENGTH)
+    title = f"what {of} should bring, as marked in the workbench, becomes its label in panel.cases"
+    return el("button", "memwb-fix memwb-push", "keep its labels", action={"do": "keep"}, title=title, data_key="keep")
 
 
 def _needed(state: EvaluationState) -> str:
@@ -247,7 +256,7 @@ def _groups(state: EvaluationState, by: Literal["category", "owner"]) -> Node | 
     return el(
         "details",
         "memwb-section",
-        el("summary", "", f"By {by}: {state.metric} of {len(found):,}"),
+        el("summary", "", f"{state.metric} by {by}, {len(found):,} of them"),
         el(
             "table",
             "memwb-board",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log10
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
 from ..._dom import Node, el
@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from ...evaluation import Interval, Report
 
 _WIDTH, _HEIGHT = 460, 190
-_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 16, 12, 30
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 16, 16, 30
 _WIDE = 20  # tokens that differ by more than this factor are drawn on a logarithmic axis
-_TICKS = 4
+_FAR = 1000  # beyond this factor a logarithmic axis has powers of ten alone
+_TICKS = 4  # an axis has about so many
+_SLIP = 1e-9  # an end that is a tick stays one, whatever a division does to its last digit
 
 
 def plot(report: Report, metric: str) -> Node:
@@ -71,28 +73,39 @@ class _Axis:
 
     @property
     def ticks(self) -> list[float]:
-        """Values to write beside the axis, both ends among them."""
+        """Round values to write beside the axis."""
         if self.high == self.low:
             return [self.low]
-        shares = [at / _TICKS for at in range(_TICKS + 1)]
         if self.log:
-            return [float(self.low * (self.high / self.low) ** share) for share in shares]
-        return [self.low + (self.high - self.low) * share for share in shares]
+            powers = range(floor(log10(self.low)), ceil(log10(self.high)) + 1)
+            within = (1, 2, 5) if self.high <= _FAR * self.low else (1,)
+            return [value for p in powers for m in within if self.low <= (value := m * 10.0**p) <= self.high]
+        step = _round_step((self.high - self.low) / _TICKS)
+        first, last = ceil(self.low / step - _SLIP), floor(self.high / step + _SLIP)
+        return [at * step for at in range(first, last + 1)]
+
+
+def _round_step(least: float) -> float:
+    """Return the smallest round distance between ticks that is as large."""
+    power = 10.0 ** floor(log10(least))
+    return next(step for m in (1, 2, 2.5, 5, 10) if (step := m * power) >= least)
+
+
+def _written(value: float) -> str:
+    return f"{round(value, 6):,}".removesuffix(".0")
 
 
 def _frame(across: _Axis, up: _Axis) -> list[Node]:
     base = _HEIGHT - _BOTTOM + 4
-    digits = 2 if up.high - up.low < 10 else 0
     lines = [
         el("line", "", x1=_LEFT, x2=_LEFT, y1=_TOP, y2=base),
         el("line", "", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=base, y2=base),
     ]
     beside = [
-        el("text", "", f"{value:,.{digits}f}", x=_LEFT - 4, y=f"{up(value) + 4:.1f}", text_anchor="end")
-        for value in up.ticks
+        el("text", "", _written(value), x=_LEFT - 4, y=f"{up(value) + 4:.1f}", text_anchor="end") for value in up.ticks
     ]
     below = [
-        el("text", "", f"{value:,.0f}", x=f"{across(value):.1f}", y=base + 12, text_anchor="middle")
+        el("text", "", _written(value), x=f"{across(value):.1f}", y=base + 12, text_anchor="middle")
         for value in across.ticks
     ]
     return [*lines, *beside, *below]
