@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._files import described
+from .._json import lone_surrogate
 from .._settings import checked_path
 from ..errors import ConfigError, DamagedFileError
 from .embedder import Embedder, embedded
@@ -67,6 +68,9 @@ class CachedEmbedder:
         if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
             message = f"{_WHERE}: batch is {batch!r:.80}; it must be a whole number, at least 1."
             raise ConfigError(message, key="batch", value=batch)
+        if not isinstance(embedder.name, str) or lone_surrogate(embedder.name) is not None:
+            message = f"{_WHERE}: the embedder's name is {embedder.name!r:.80}; vectors are kept under it, as a text."
+            raise ConfigError(message, key="embedder", value=embedder.name)
         self.embedder, self.batch, self.progress = embedder, batch, progress
         self.path: Path = checked_path(path, "path", _WHERE)
         self.name, self.dimensions = embedder.name, embedder.dimensions
@@ -78,7 +82,7 @@ class CachedEmbedder:
         """Return the vectors: kept ones, and the others from the embedder, each text once.
 
         Raises:
-            DamagedFileError: The file is no database, or a broken one.
+            DamagedFileError: The file is no database, a broken one, or one of something else.
             OSError: It cannot be used; the message names it.
         """
         import numpy
@@ -110,8 +114,11 @@ class CachedEmbedder:
                 row = database.execute(
                     "SELECT vector FROM vectors WHERE model = ? AND text_hash = ?", (self.name, key)
                 ).fetchone()
-                if row is not None and len(row[0]) == 4 * self.dimensions:
-                    found[key] = numpy.frombuffer(row[0], "<f4")
+                if row is None or not isinstance(row[0], bytes) or len(row[0]) != 4 * self.dimensions:
+                    continue
+                vector = numpy.frombuffer(row[0], "<f4")
+                if numpy.isfinite(vector).all() and vector.any():  # else it was not written by an embedder
+                    found[key] = vector
         return found
 
     def _keep(self, vectors: dict[bytes, Any]) -> None:
@@ -127,9 +134,21 @@ class CachedEmbedder:
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as database:
+            self._refuse_another_kind(database)
             database.execute("PRAGMA synchronous = NORMAL")
             database.execute(_TABLE)
             yield database
+
+    def _refuse_another_kind(self, database: sqlite3.Connection) -> None:
+        """Refuse the file of a store, which would take this one's table for damage from then on."""
+        found = database.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+        )
+        names = sorted(name for (name,) in found)
+        if names not in ([], ["vectors"]):
+            cause = f"it is a database of something else, with the tables {', '.join(names)}"
+            advice = "Give the vectors a file of their own."
+            raise DamagedFileError(self.path, "", cause, prefix=f"{_WHERE}: ", advice=advice)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

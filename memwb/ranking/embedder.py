@@ -83,16 +83,29 @@ async def embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     Raises:
         ConfigError: They are not one row for each text, of ``dimensions`` finite numbers that are not all 0.
     """
+    import inspect
+
     import numpy
 
     if not texts:
         return numpy.zeros((0, embedder.dimensions), numpy.float32)
-    vectors = numpy.ascontiguousarray(await embedder.embed(list(texts)), dtype=numpy.float32)
     name, due = getattr(embedder, "name", embedder), (len(texts), embedder.dimensions)
+    answer = embedder.embed(list(texts))
+    if not inspect.isawaitable(answer):
+        message = f"The embedder {name!r} gave {type(answer).__name__} at once; its embed must be `async def`."
+        raise ConfigError(message, key="embedder", value=embedder)
+    given = await answer
+    try:
+        with numpy.errstate(over="ignore"):  # what does not fit is infinite, which is refused below
+            vectors = numpy.array(given, dtype=numpy.float32, order="C")  # a copy: what the embedder keeps is its own
+    except (TypeError, ValueError) as error:
+        message = f"The embedder {name!r} gave {given!r:.80} for {len(texts)} texts; an array of shape {due} is due."
+        raise ConfigError(message, key="embedder", value=given) from error
     if vectors.shape != due:
         message = f"The embedder {name!r} gave an array of shape {vectors.shape} for {len(texts)} texts; {due} is due."
         raise ConfigError(message, key="embedder", value=vectors.shape)
-    lengths = numpy.linalg.norm(vectors, axis=1)
+    with numpy.errstate(over="ignore"):
+        lengths = numpy.linalg.norm(vectors, axis=1)
     odd = numpy.flatnonzero(~numpy.isfinite(lengths) | (lengths == 0))
     if len(odd):
         message = (

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import threading
+from contextlib import closing
 
 import numpy
 import pytest
 
 from memwb.errors import ConfigError, DamagedFileError
 from memwb.ranking import CachedEmbedder, Embedder, HashingEmbedder
+from memwb.stores import SQLiteMemoryStore
 
 
 class Counted(HashingEmbedder):
@@ -106,3 +109,33 @@ async def test_a_place_that_cannot_be_written_is_named(tmp_path):
 def test_a_setting_that_cannot_be_used_is_refused(given):
     with pytest.raises(ConfigError, match="CachedEmbedder: "):
         CachedEmbedder(**{"embedder": Counted(), **given})
+
+
+async def test_the_file_of_a_store_is_refused_and_stays_usable(tmp_path):
+    file = tmp_path / "notes.db"
+    store = SQLiteMemoryStore(file)
+    await store.add("tea")
+
+    with pytest.raises(DamagedFileError, match=r"notes\.db: it is a database of something else.*a file of their own"):
+        await CachedEmbedder(Counted(), file).embed(["tea"])
+
+    assert await SQLiteMemoryStore(file).count() == 1
+
+
+@pytest.mark.parametrize("written", [5, "text", b"", numpy.full(8, numpy.nan, "<f4").tobytes(), bytes(32)])
+async def test_what_no_embedder_wrote_is_embedded_anew(tmp_path, written):
+    file, embedder = tmp_path / "vectors.db", Counted()
+    first = await CachedEmbedder(embedder, file).embed(["tea"])
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE vectors SET vector = ?", (written,))
+
+    again = await CachedEmbedder(embedder, file).embed(["tea"])
+
+    assert numpy.array_equal(first, again)
+    assert embedder.asked == [["tea"], ["tea"]]
+
+
+@pytest.mark.parametrize("name", [None, 5, "\ud800"])
+def test_a_name_that_no_vector_can_be_kept_under_is_refused(name):
+    with pytest.raises(ConfigError, match="CachedEmbedder: the embedder's name is"):
+        CachedEmbedder(Counted(name))

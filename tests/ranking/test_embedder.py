@@ -77,3 +77,30 @@ async def test_what_is_no_vector_for_each_text_is_refused_with_the_embedders_nam
         await embedded(Given(numpy.array(vectors)), ["a", "b"])
 
     assert str(caught.value) == f"The embedder 'given' gave {said}"
+
+
+@pytest.mark.parametrize("vectors", ["none", [[1, 0], [1]], {"a": [1, 0]}, [["x", "y"], ["x", "y"]]])
+async def test_what_is_no_array_of_numbers_is_refused_with_the_embedders_name(vectors):
+    with pytest.raises(
+        ConfigError, match=r"^The embedder 'given' gave .* for 2 texts; an array of shape \(2, 2\) is due"
+    ):
+        await embedded(Given(vectors), ["a", "b"])
+
+
+async def test_an_embedder_that_does_not_wait_is_told_to():
+    class AtOnce(Given):
+        def embed(self, texts):
+            return self.vectors
+
+    with pytest.raises(ConfigError, match="The embedder 'given' gave list at once; its embed must be `async def`"):
+        await embedded(AtOnce([[1, 0]]), ["a"])
+
+
+async def test_an_array_of_the_embedders_own_is_not_changed():
+    own = numpy.array([[3, 4]], numpy.float32)
+    own.flags.writeable = False
+
+    vectors = await embedded(Given(own), ["a"])
+
+    assert vectors.tolist() == numpy.array([[0.6, 0.8]], numpy.float32).tolist()
+    assert own.tolist() == [[3, 4]]
