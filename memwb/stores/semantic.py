@@ -38,9 +38,9 @@ Ranked = list[tuple[Record, float]]
 class _Adds:
     store: Any
 
-    async def add(self, content: str, metadata: dict[str, Any] | None = None) -> Any:
+    async def add(self, content: str, metadata: dict[str, Any] | None = None, **more: Any) -> Any:
         """Store a text, as the store beneath does."""
-        return await self.store.add(content, metadata)
+        return await self.store.add(content, metadata, **more)
 
 
 class _AddsMany:
@@ -67,6 +67,16 @@ class _Edits:
     async def clear(self) -> None:
         """Remove all records of the store beneath."""
         await self.store.clear()
+
+
+class _Owns:
+    store: Any
+
+    @property
+    def owner(self) -> str | None:
+        """Whose entries the store beneath is confined to; None: everybody's."""
+        owner: str | None = self.store.owner
+        return owner
 
 
 class _Exchanges:
@@ -98,6 +108,7 @@ def _abilities(store: object) -> tuple[type, ...]:
         _AddsMany: isinstance(store, BulkWritable),
         _Edits: isinstance(store, Editable),
         _Exchanges: isinstance(store, Exchangeable),
+        _Owns: hasattr(store, "owner"),
     }
     return tuple(ability for ability, there in has.items() if there)
 
@@ -110,11 +121,13 @@ class _Seen:
         revision: What the store called this state; None where it has no names for its states.
         records: The most recent first, of equal ones in the order of adding: the order in which ties are broken.
         vectors: Their vectors, a row each.
+        embedder: What made them.
     """
 
     revision: Any
     records: tuple[Record, ...]
     vectors: Vectors
+    embedder: Embedder
 
 
 class Semantic:
@@ -198,7 +211,7 @@ class Semantic:
         self.writable: bool = bool(getattr(beneath, "writable", False))
         self.extraction: Any = getattr(beneath, "extraction", None)
         self._max_entries = max_entries
-        self._kept = _Seen(None, (), None)  # type: ignore[arg-type]  # of no entries no vector is looked at
+        self._kept = _Seen(None, (), None, embedder)  # type: ignore[arg-type]  # of no entries no vector is looked at
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
@@ -266,7 +279,7 @@ class Semantic:
         if not query.strip():
             return []
         seen = await self._seen()
-        return self._nearest(seen, (await embedded(self.embedder, [query]))[0], limit, asked) if seen.records else []
+        return self._nearest(seen, (await embedded(seen.embedder, [query]))[0], limit, asked) if seen.records else []
 
     def _nearest(self, seen: _Seen, vector: Any, limit: int | None, asked: Narrowed) -> Ranked:
         import numpy
@@ -288,6 +301,8 @@ class Semantic:
         async with lock:
             revision = await self.store.revision() if hasattr(self.store, "revision") else None
             kept = self._kept
+            if kept.embedder is not self.embedder:  # another one was set: vectors of two do not compare
+                kept = _Seen(None, (), None, self.embedder)  # type: ignore[arg-type]
             if revision is None or revision != kept.revision:
                 kept = self._kept = await self._looked_at(kept, revision)
             return kept
@@ -308,12 +323,13 @@ class Semantic:
         records.sort(key=lambda record: record.created_at or _NEVER, reverse=True)  # equal ones stay in their order
         rows = {record.content: row for row, record in enumerate(before.records)}
         new = dict.fromkeys(record.content for record in records if record.content not in rows)
-        vectors = await embedded(self.embedder, list(new))
+        vectors = await embedded(before.embedder, list(new))
         if before.records:
             vectors = numpy.concatenate([before.vectors, vectors])
         rows.update((content, row) for row, content in enumerate(new, len(before.records)))
         order = [rows[record.content] for record in records]
-        return _Seen(revision, tuple(records), vectors[order] if order != list(range(len(vectors))) else vectors)
+        ordered = vectors[order] if order != list(range(len(vectors))) else vectors
+        return _Seen(revision, tuple(records), ordered, before.embedder)
 
     def _entry(self, record: Record, score: float) -> MemoryEntry:
         metadata = copy.deepcopy(record.metadata) or {}
@@ -367,11 +383,13 @@ class Hybrid(Semantic):
         near = await super()._ranked(query, self.depth, asked)
         if not query.strip():
             return []
-        worded = await self.store.search(query, {"max_search_results": self.depth})
-        found = self._found_in(self._kept.records)
+        held = self._kept.records
+        depth = self.depth if asked.all else max(self.depth, len(held))  # those left out below take no places
+        worded = await self.store.search(query, {"max_search_results": depth})
+        found = self._found_in(held)
         records = [record for record in map(found, worded) if record is not None]
         if not asked.all:
-            records = [record for record in records if asked.takes(record.owner, record.metadata)]
+            records = [each for each in records if asked.takes(each.owner, each.metadata)][: self.depth]
         known = {record.id: record for record in (*records, *(record for record, _ in near))}
         fused = fuse([[record.id for record in records], [record.id for record, _ in near]], self.k)
         return [(known[id], score) for id, score in fused[:limit]]

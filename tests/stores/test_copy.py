@@ -10,7 +10,8 @@ import pytest
 
 from memwb.catalog import Record
 from memwb.errors import DuplicateEntryError
-from memwb.stores import SQLiteMemoryStore, TestMemoryStore, copy
+from memwb.ranking import HashingEmbedder
+from memwb.stores import Semantic, SQLiteMemoryStore, TestMemoryStore, copy
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -69,3 +70,11 @@ async def test_a_taken_id_can_be_a_failure() -> None:
     target = TestMemoryStore.from_records([{"id": "1", "content": "black tea"}], name="target")
     with pytest.raises(DuplicateEntryError):
         await copy(source, target, collision="fail")
+
+
+async def test_owners_go_along_to_a_store_that_is_searched_by_meaning() -> None:
+    source, beneath = SQLiteMemoryStore(":memory:"), SQLiteMemoryStore(":memory:")
+    await source.add("tea", owner="ann")
+    await source.add("tea", owner="bob")
+    assert repr(await copy(source, Semantic(beneath, HashingEmbedder()))) == "Transfer(2 new)"
+    assert [(record.content, record.owner) for record in await beneath.page(0, 9)] == [("tea", "ann"), ("tea", "bob")]

@@ -14,7 +14,16 @@ from memwb.catalog import Record
 from memwb.errors import ConfigError
 from memwb.memory import MemoryManager
 from memwb.ranking import HashingEmbedder, fuse
-from memwb.stores import BulkWritable, Editable, Exchangeable, Hybrid, Listable, Semantic, TestMemoryStore
+from memwb.stores import (
+    BulkWritable,
+    Editable,
+    Exchangeable,
+    Hybrid,
+    Listable,
+    Semantic,
+    SQLiteMemoryStore,
+    TestMemoryStore,
+)
 from memwb.testing import MemoryStoreContract
 
 WIDE = 1 << 14  # so many dimensions that no two words of a test share one
@@ -253,3 +262,34 @@ def test_a_setting_that_cannot_be_used_is_refused(engine, given, said):
 def test_a_fusion_that_cannot_be_is_refused(given):
     with pytest.raises(ConfigError, match=f"{next(iter(given))} is"):
         Hybrid(notes(), HashingEmbedder(), **given)
+
+
+@pytest.mark.parametrize("engine", [Semantic, Hybrid])
+async def test_another_embedder_makes_all_vectors_anew(engine):
+    store = engine(notes("green tea", "black coffee"), HashingEmbedder(64))
+    await store.search("tea")
+
+    store.embedder = HashingEmbedder(WIDE)
+
+    assert [entry.content for entry in await store.search("tea")] == ["green tea"]
+
+
+async def test_entries_of_others_take_no_places_of_a_narrowed_fusion():
+    store = notes(*({"content": f"tea {number}", "metadata": {"n": 1}} for number in range(5)), "much else and tea")
+    items = [{"content": "rather a lot of words about green tea", "metadata": {"n": 2}}]
+    await store.add_many([*items, *({"content": f"tea cup {number}"} for number in range(5))])
+
+    (found,) = await Hybrid(store, HashingEmbedder(WIDE), depth=3).search("tea cup", {"metadata": {"n": 2}})
+
+    assert (found.content, found.metadata["_relevanceScore"]) == (items[0]["content"], 2 / 61)
+
+
+async def test_owners_are_those_of_the_store_beneath():
+    everybody = Semantic(SQLiteMemoryStore(":memory:"), HashingEmbedder(WIDE))
+    await everybody.add("tea", owner="ann")
+    await everybody.add("tea", owner="bob")
+
+    assert [record.owner for record in await everybody.page(0, 9)] == ["ann", "bob"]
+    assert len(await everybody.search("tea", {"owner": "ann"})) == 1
+    assert Semantic(SQLiteMemoryStore(":memory:", owner="ann"), HashingEmbedder()).owner == "ann"
+    assert not hasattr(Semantic(notes("tea"), HashingEmbedder()), "owner")
