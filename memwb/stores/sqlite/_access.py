@@ -121,6 +121,8 @@ class FileAccess:
         """Return the places of the entries that are searched; None: all."""
         if asked.all:
             return None
+        if not _is_storable(asked.owner or ""):
+            return []
         clause = "" if asked.owner is None else "WHERE owner = ?"
         values = () if asked.owner is None else (asked.owner,)
         if not asked.metadata:
@@ -133,12 +135,12 @@ class FileAccess:
             return asked
         return asked._replace(owner=self._owner_of(asked.owner))
 
-    def _owner_of(self, owner: str | None) -> str:
+    def _owner_of(self, owner: str | None, where: str = "") -> str:
         """Return whose an entry is; "" for nobody's."""
         with told_by(WHERE):
-            owner = None if owner is None else checked_text(owner, "owner")
+            owner = None if owner is None else checked_text(owner, "owner", where)
         if self.owner is not None and owner not in (None, self.owner):
-            told = f"{self._where}: owner is {owner!r:.80}, but this store is confined to {self.owner!r:.80}."
+            told = f"{self._where}: {where}owner is {owner!r:.80}, but this store is confined to {self.owner!r:.80}."
             raise ConfigError(told, key="owner", value=owner, allowed=(self.owner,))
         return owner or self.owner or ""
 
@@ -146,6 +148,8 @@ class FileAccess:
         self, connection: sqlite3.Connection, id: str | None, content: str | None, folded: str
     ) -> tuple[str, list[Any]]:
         """Return the clause for entries that are as asked, of this store's owner; values are never part of it."""
+        if not all(_is_storable(given) for given in (id or "", content or "", folded)):
+            return "WHERE false", []
         parts, values = [], []
         wanted = {"owner": self.owner, "id": id, "digest": None if content is None else _rows.digest_of(content)}
         for column, value in wanted.items():

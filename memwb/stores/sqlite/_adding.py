@@ -62,7 +62,8 @@ class Adding(FileAccess):
             entries = drafts(plain)
             about_them = [_owner_and_role(item) for item in items]
             whole = [
-                (entry, self._owner_of(owner), role) for entry, (owner, role) in zip(entries, about_them, strict=True)
+                (entry, self._owner_of(owner, f"item {number}: "), role)
+                for number, (entry, (owner, role)) in enumerate(zip(entries, about_them, strict=True), 1)
             ]
         return await self._added(whole) if whole else []
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 DEFAULT_MAX_SEARCH_RESULTS = 10
+_MOST_PLACES = (1 << 63) - 1  # of SQLite's whole numbers
 _TOKENIZERS = ("tokenize", "tokenize_any_script", "tokenize_without_stop_words")
 _SORTED_BY = {"created_at": "created_at", "content": "content", "id": "id"}
 
@@ -189,7 +190,8 @@ class SQLiteMemoryStore(Adding, SQLiteExchanging):
             The best entry that is as asked and its rank, from 1; None where there is none among the matches.
         """
         checked_query(query, f"{WHERE}: ")
-        folded = folded_where(where)
+        with told_by(WHERE):
+            folded = folded_where(where)
 
         def find(connection: sqlite3.Connection) -> tuple[int, MemoryEntry] | None:
             search, state = self._search(connection, query, self._confined(Narrowed()))
@@ -274,7 +276,8 @@ class SQLiteMemoryStore(Adding, SQLiteExchanging):
 
     async def count(self, where: str = "") -> int:
         """Return how many entries there are, or how many hold ``where`` in their content, whatever the case."""
-        folded = folded_where(where)
+        with told_by(WHERE):
+            folded = folded_where(where)
 
         def count(connection: sqlite3.Connection) -> int:
             if self.owner is None and not folded:
@@ -312,7 +315,7 @@ class SQLiteMemoryStore(Adding, SQLiteExchanging):
             if key is not None:
                 order = f"{_SORTED_BY[key.field]} {'DESC' if key.descending else 'ASC'}, place"
             clauses = f"memories {clause} ORDER BY {order} LIMIT ? OFFSET ?"
-            return _rows.read(connection, clauses, (*given, limit, offset))
+            return _rows.read(connection, clauses, (*given, limit, min(offset, _MOST_PLACES)))
 
         return [row.record(self.name) for row in await self._read(page)]
 

@@ -318,3 +318,25 @@ def test_processes_that_are_killed_lose_nothing_acknowledged():
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "0 lost, 0 twice" in done.stdout
+
+
+async def test_what_no_entry_can_hold_is_looked_for_and_not_found(path):
+    store = SQLiteMemoryStore(path)
+    await store.add("green tea")
+
+    assert await store.search("tea", {"owner": "\ud800"}) == []
+    assert (await store.count("\ud800"), await store.page(0, 9, where="\ud800")) == (0, [])
+    for meant in ({"id": "\ud800"}, {"content": "\ud800"}, {"where": "\ud800"}):
+        assert await store.best_match("tea", **meant) is None
+    assert await store.page(2**63, 9, "content") == []
+
+
+async def test_a_refused_value_is_told_with_this_stores_name_and_the_item(path):
+    store = SQLiteMemoryStore(path)
+
+    with pytest.raises(ConfigError, match="^SQLiteMemoryStore: where must be a text, not 5"):
+        await store.count(5)
+    with pytest.raises(ConfigError, match="^SQLiteMemoryStore: where must be a text, not 5"):
+        await store.best_match("tea", where=5)
+    with pytest.raises(ConfigError, match="^SQLiteMemoryStore: item 2: owner must be a text, not int 5"):
+        await store.add_many(["tea", {"content": "milk", "owner": 5}])
