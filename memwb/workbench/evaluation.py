@@ -114,6 +114,7 @@ class EvaluationState(ScreenState):
         self._own = list(bench.source.stores)
         self._searched: dict[Any, list[Any]] = {}
         self._compared: dict[tuple[str, str, str], Comparison] = {}
+        self._grouped: dict[tuple[str, str], dict[str, tuple[int, dict[str, float | None]]]] = {}
         self.metric, self.order, self.listed = "reached", "quality", "lost"
         names = list(report)
         self.first, self.second = (names[1], names[0]) if len(names) > 1 else (names[0], names[0])
@@ -171,7 +172,10 @@ class EvaluationState(ScreenState):
 
     def grouped(self, by: Literal["category", "owner"]) -> dict[str, tuple[int, dict[str, float | None]]]:
         """Return, for each category or owner, its cases that need memory, and each setting's mean of the metric."""
-        return grouped(self.report, self.metric, by)
+        key = self.metric, by
+        if key not in self._grouped:
+            self._grouped[key] = grouped(self.report, *key)
+        return self._grouped[key]
 
     @property
     def lacking(self) -> tuple[str, ...]:
