@@ -67,7 +67,9 @@ def test_text_is_read_without_markup() -> None:
     assert el("p", "", "a ", el("mark", "", "b"), " c").text() == "a b c"
 
 
-@pytest.mark.parametrize("tag", ["script", "img", "iframe", "style", "a", "foreignObject", "use", "image", "P", "p onclick", ""])
+@pytest.mark.parametrize(
+    "tag", ["script", "img", "iframe", "style", "a", "foreignObject", "use", "image", "P", "p onclick", ""]
+)
 def test_an_element_that_could_do_something_is_refused(tag: str) -> None:
     with pytest.raises(ValueError, match="no element that a page of memwb may hold"):
         el(tag)

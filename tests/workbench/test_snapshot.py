@@ -19,8 +19,9 @@ import memwb
 from memwb import callbacks, tokens
 from memwb.errors import ConfigError, DamagedFileError
 from memwb.evaluation.settings_file import load_settings
+from memwb.ranking import HashingEmbedder
 from memwb.sessions import FileStore, Memory, SQLiteStore
-from memwb.stores import TestMemoryStore
+from memwb.stores import Semantic, TestMemoryStore
 from memwb.workbench import WorkbenchState
 
 FACTS = ["I use a cane.", "I use a bike.", "My desk is by the window."]
@@ -429,3 +430,15 @@ def test_open_of_snapshot_equals_what_was_there(stores, talk, injection, chosen,
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(run(Path(folder)))
+
+
+async def test_a_store_that_was_searched_by_meaning_opens_by_shared_words_and_that_is_told(tmp_path):
+    bench = WorkbenchState(Semantic(TestMemoryStore.from_records(FACTS, name="notes"), HashingEmbedder()), "my cane")
+    await bench.settled()
+
+    with pytest.warns(UserWarning, match=r"^snapshot: 'notes' \(similarity\) will be searched by shared words when"):
+        await memwb.snapshot(bench, tmp_path / "kept")
+
+    opened = WorkbenchState(tmp_path / "kept")
+    await opened.settled()
+    assert sorted(record.content for record in await opened.source.stores[0].page(0, 9)) == sorted(FACTS)

@@ -47,9 +47,9 @@ class FileStore(Opened):
       that memwb does not know are kept. A file that the system does not let be read is listed there too, and the
       others are served: an id that it alone holds counts as free.
     - Files that have not changed are not read again, nor by the next program: where a writer has been, the last one
-      leaves what it found in ``.memwb.known`` in the folder, which may be removed at any time. An entry is added by one write at the file's end; ``update`` and
-      ``delete`` write the file anew. So sessions of some thousand entries are served well; for larger ones take
-      :class:`SQLiteStore`.
+      leaves what it found in ``.memwb.known`` in the folder, which may be removed at any time. An entry is added by
+      one write at the file's end; ``update`` and ``delete`` write the file anew. So sessions of some thousand entries
+      are served well; for larger ones take :class:`SQLiteStore`.
 
     ::
 
