@@ -76,7 +76,8 @@ class MemoryFile(Database):
             raise DamagedFileError(self.path or ":memory:", "table about", cause, prefix=f"{WHERE}: ")
 
     def _refuse_another_kind(self, names: set[str]) -> None:
-        if names - TABLES - {"sqlite_stat1", "sqlite_stat4"}:
+        """Refuse a file without this store's tables; what others put beside them later locks no memories away."""
+        if not is_memory_file(names) and names - TABLES - {"sqlite_stat1", "sqlite_stat4"}:
             held = ", ".join(sorted(names))
             cause = f"it is a database of something else, with the tables {held}"
             advice = "Give a file of its own."

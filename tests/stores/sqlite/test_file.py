@@ -334,9 +334,16 @@ async def test_what_no_entry_can_hold_is_looked_for_and_not_found(path):
 async def test_a_refused_value_is_told_with_this_stores_name_and_the_item(path):
     store = SQLiteMemoryStore(path)
 
-    with pytest.raises(ConfigError, match="^SQLiteMemoryStore: where must be a text, not 5"):
+    with pytest.raises(ConfigError, match=r"^SQLiteMemoryStore: where must be a text, not 5"):
         await store.count(5)
-    with pytest.raises(ConfigError, match="^SQLiteMemoryStore: where must be a text, not 5"):
+    with pytest.raises(ConfigError, match=r"^SQLiteMemoryStore: where must be a text, not 5"):
         await store.best_match("tea", where=5)
-    with pytest.raises(ConfigError, match="^SQLiteMemoryStore: item 2: owner must be a text, not int 5"):
+    with pytest.raises(ConfigError, match=r"^SQLiteMemoryStore: item 2: owner must be a text, not int 5"):
         await store.add_many(["tea", {"content": "milk", "owner": 5}])
+
+
+async def test_tables_that_others_put_beside_the_memories_lock_nothing_away(path):
+    await SQLiteMemoryStore(path).add("green tea")
+    await SQLiteStore(path).add(MemoryEntry("s", "m", "ann", "user", "hello"))
+
+    assert await contents(SQLiteMemoryStore(path)) == ["green tea"]
