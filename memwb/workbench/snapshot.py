@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import warnings
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -47,7 +48,8 @@ async def snapshot(bench: Any, folder: str | os.PathLike[str], *, redact: Redact
 
     Stores are kept whole, with ids, times and metadata, and live in memory when they are opened again. Sessions and the
     stores of an agent are kept as what is searched: they open as plain stores, without a session's ends and an agent's
-    tools. What is staged but not written, and a live call, are not kept.
+    tools. What is staged but not written, a live call, and the owners of entries are not kept. Stores that search by
+    BM25 or by meaning open as ones that search by shared words, which a warning says.
 
     The folder appears whole or not at all, and an earlier snapshot there is replaced: whenever the process is killed,
     the name opens as the earlier snapshot or as the new one.
@@ -101,10 +103,22 @@ async def snapshot(bench: Any, folder: str | os.PathLike[str], *, redact: Redact
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
+    _tell_other_searches([*state.source.stores, *(store for _, own, _ in stores_of_arms for store in own)])
     return path
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
+
+
+def _tell_other_searches(stores: Sequence[Any]) -> None:
+    kinds = {store.name: getattr(store, "score_kind", "count") for store in stores}
+    others = [f"{name!r} ({kind})" for name, kind in kinds.items() if kind != "count"]
+    if others:
+        warnings.warn(
+            f"snapshot: {', '.join(others)} will be searched by shared words when the folder is opened, so other "
+            "entries may arrive; to search as before, give the engine over its entries, such as Semantic or Hybrid.",
+            stacklevel=3,
+        )
 
 
 def _refuse_foreign(path: Path) -> None:
