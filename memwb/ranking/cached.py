@@ -85,11 +85,13 @@ class CachedEmbedder:
             DamagedFileError: The file is no database, a broken one, or one of something else.
             OSError: It cannot be used; the message names it.
         """
+        import asyncio
+
         import numpy
 
         keys = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         with self._told():
-            known = self._known(keys)
+            known = await asyncio.to_thread(self._known, keys)  # where it may wait for another program
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         order = sorted(missing, key=lambda key: len(missing[key]))  # a model is quickest with texts of one length
         with progress_of(self.progress, len(order)) as advance:
@@ -98,7 +100,7 @@ class CachedEmbedder:
                 new = await embedded(self.embedder, [missing[key] for key in chunk])
                 fresh = dict(zip(chunk, new, strict=True))
                 with self._told():
-                    self._keep(fresh)
+                    await asyncio.to_thread(self._keep, fresh)
                 known.update(fresh)
                 advance(start + len(chunk))
         if not keys:

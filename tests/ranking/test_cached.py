@@ -139,3 +139,15 @@ async def test_what_no_embedder_wrote_is_embedded_anew(tmp_path, written):
 def test_a_name_that_no_vector_can_be_kept_under_is_refused(name):
     with pytest.raises(ConfigError, match="CachedEmbedder: the embedder's name is"):
         CachedEmbedder(Counted(name))
+
+
+async def test_the_event_loop_runs_while_another_program_writes(tmp_path):
+    file = tmp_path / "vectors.db"
+    embedder = CachedEmbedder(Counted(), file)
+    await embedder.embed(["tea"])
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        waiting = asyncio.create_task(embedder.embed(["milk"]))
+        await asyncio.wait([waiting], timeout=0.2)
+        other.execute("ROLLBACK")  # it is the loop that comes to this
+        assert (await waiting).shape == (1, 8)
