@@ -202,7 +202,14 @@ def _outcome(name: str, trace: InjectionTrace, counter: TokenCounter) -> Outcome
         trace.seconds,
         trace.summary,
         counter,
+        _failure(trace),
     )
+
+
+def _failure(trace: InjectionTrace) -> str:
+    if any(stage.status == "failed" for stage in trace.stages):
+        return trace.summary
+    return "; ".join(note.text for note in trace.notes if note.kind == "store failed")
 
 
 def _asked(

@@ -58,6 +58,7 @@ class Outcome:
         seconds: What the injection took; no part of a difference.
         summary: The outcome in words.
         counter: What counts the tokens.
+        failed: What failed, in words, such as a store that raised; "" where nothing did.
     """
 
     arm: str
@@ -68,6 +69,7 @@ class Outcome:
     seconds: float
     summary: str
     counter: TokenCounter = field(default=ESTIMATE, repr=False, compare=False)
+    failed: str = ""
 
     def __repr__(self) -> str:
         entries = counted(len(self.entries), "entry", "entries")
@@ -87,6 +89,7 @@ class Difference:
         lines: The lines of the block that differ, as (``"-"`` or ``"+"``, line).
         input: Whether the model gets another text.
         tokens: How many tokens more; negative for fewer.
+        failed: What failed in this arm alone, so that entries are missing for that; "" where nothing did.
     """
 
     arm: str
@@ -97,11 +100,14 @@ class Difference:
     lines: tuple[tuple[str, str], ...]
     input: bool
     tokens: int
+    failed: str = ""
 
     @property
     def empty(self) -> bool:
         """Whether the model gets the very same, found in the same way."""
-        return not (self.added or self.dropped or self.moved or self.rescored or self.lines or self.input)
+        return not (
+            self.added or self.dropped or self.moved or self.rescored or self.lines or self.input or self.failed
+        )
 
     def __repr__(self) -> str:
         return f"Difference({self.arm!r}: {self.summary})"
@@ -112,8 +118,10 @@ class Difference:
         if self.empty:
             return "no difference"
         counts = [(len(getattr(self, kind)), kind) for kind in ("added", "dropped", "moved", "rescored")]
-        said = [f"{count} {kind}" for count, kind in counts if count] or ["the same entries in another text"]
-        return f"{', '.join(said)}, {self.tokens:+,} tokens"
+        said = [f"{count} {kind}" for count, kind in counts if count]
+        if self.failed:
+            return f"{', '.join([masked(self.failed), *said])}, {self.tokens:+,} tokens"
+        return f"{', '.join(said or ['the same entries in another text'])}, {self.tokens:+,} tokens"
 
 
 @dataclass(frozen=True)
@@ -202,8 +210,9 @@ class Comparison:
             if len(found) == 1:
                 said.append(f"{arm!r}: {found[0].summary}")
             else:
-                tokens = sum(each.tokens for each in found)
-                said.append(f"{arm!r}: {changed} of {counted(len(found), 'call')} differ, {tokens:+,} tokens")
+                tokens, failed = sum(each.tokens for each in found), sum(bool(each.failed) for each in found)
+                failing = f", {failed} failed" if failed else ""
+                said.append(f"{arm!r}: {changed} of {counted(len(found), 'call')} differ{failing}, {tokens:+,} tokens")
         return f"Comparison(against the settings in force; {'; '.join(said) or 'no other arm'})"
 
     def _repr_html_(self) -> str:
@@ -225,6 +234,7 @@ def difference(now: Outcome, other: Outcome) -> Difference:
         lines=tuple(_changed_lines(now.block.splitlines(), other.block.splitlines())),
         input=now.input != other.input,
         tokens=other.tokens - now.tokens,
+        failed=other.failed if other.failed != now.failed else "",
     )
 
 

@@ -238,3 +238,25 @@ def test_a_comparison_of_a_setting_with_itself_is_empty(facts, talk, injection):
     assert found.calls
     assert found.empty
     assert {each.summary for each in found.differences("itself")} == {"no difference"}
+
+
+class Away:
+    """A store whose search fails."""
+
+    name, description, max_search_results, writable, extraction = "notes", None, None, False, None
+
+    async def search(self, query, options=None):
+        raise ConnectionError("the model is away")
+
+
+async def test_an_arm_whose_store_fails_is_told_as_failed_and_not_as_one_that_finds_less(state):
+    state.arms.pin("engine", stores=Away())
+
+    found = await state.arms.compare(no_memory=False)
+
+    (difference,) = found.differences("engine")
+    assert difference.failed == "failed at search: store 'notes' raised ConnectionError('the model is away')"
+    assert f"'engine': {difference.failed}, " in repr(found)
+    assert "the model is away" in found._repr_html_()
+    again = await state.arms.compare("all", no_memory=False)
+    assert "'engine': 2 of 2 calls differ, 2 failed, " in repr(again)
