@@ -19,6 +19,7 @@ from .view import TreeView
 
 if TYPE_CHECKING:
     from ..workbench import WorkbenchState
+    from ..workbench.sides import Comparison
 
 _PREDICATE = "predicate"
 _MOST = 2**31 - 1  # a bound that the box asks for; max_entries has none
@@ -49,6 +50,7 @@ class Controls:
         self._explain = ipywidgets.Button(
             description="explain…", tooltip="Each setting in words, the stores that are searched, and timings"
         )
+        self._compared: tuple[Any, Comparison] | None = None  # what it was made of, and the comparison
         self._words = TreeView(self._act)
         self._place = ipywidgets.VBox(
             [self._words]
@@ -138,7 +140,12 @@ class Controls:
         (self._place.add_class if shown else self._place.remove_class)("memwb-shown")
         (self._explain.add_class if shown else self._explain.remove_class)("mod-active")
         if shown:
-            self._words.show(panes.settings(self._state, self._explained))
+            made_of, compared = self._compared or (None, None)
+            still_true = compared if made_of == self._arms_now() else None
+            self._words.show(panes.settings(self._state, self._explained, still_true))
+
+    def _arms_now(self) -> Any:
+        return self._state.revision, self._state.call, tuple(self._state.arms.pinned.values())
 
     async def _toggle_words(self) -> None:
         """Open the settings in words in the place of the conversation or the editor, or close them."""
@@ -187,7 +194,13 @@ class Controls:
         async def pin() -> None:
             self._state.arms.pin(self._state.arms.free_name())
 
-        actions = {"undo": undo, "close": self._toggle_words, "stores": stores, "pin": pin}
+        async def compare() -> None:
+            await self._state.settled()
+            made_of = self._arms_now()
+            self._compared = made_of, await self._state.arms.compare()
+            self.draw()
+
+        actions = {"undo": undo, "close": self._toggle_words, "stores": stores, "pin": pin, "compare": compare}
         if message["do"] in actions:
             self._state.spawn(actions[message["do"]])
 

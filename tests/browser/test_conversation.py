@@ -143,6 +143,19 @@ def test_the_settings_in_words_open_by_keyboard_and_close_by_escape(bench):
     expect(wb.button("explain…")).to_be_focused()
 
 
+def test_settings_are_pinned_and_compared_on_the_page_by_keyboard_and_mouse(bench):
+    wb = bench(TALK)
+    wb.button("explain…").focus()
+    wb.page.keyboard.press("Enter")
+    shown = wb.root.locator(".memwb-words-pane")
+    wb.button("Pin these settings").focus()
+    wb.page.keyboard.press("Enter")
+    shown.get_by_text("pinned: settings 1").wait_for()
+    wb.button("Compare the settings").click()
+    shown.get_by_text("settings 1: no difference").wait_for()
+    shown.get_by_text("no memory: ").wait_for()
+
+
 def test_hostile_text_in_every_field_is_text(bench):
     wb = bench("Workbench(profile, 'cane', injection={'trigger': lambda context: bool(context.state)})")
     shown = HOSTILE.replace("\u202e", r"\u202e")

@@ -321,6 +321,19 @@ def broken_call(bench: Locator) -> None:
     press("Save")(bench)
 
 
+def compared_in_words(bench: Locator) -> None:
+    """Pin the settings in words, change one, and compare."""
+    press("explain…")(bench)
+    press("Pin these settings")(bench)
+    number = bench.get_by_label("max_entries", exact=True)
+    number.fill("2")
+    number.press("Enter")
+    bench.page.wait_for_timeout(800)
+    press("Compare the settings")(bench)
+    bench.locator(".memwb-compared").wait_for()
+    bench.locator(".memwb-compared").scroll_into_view_if_needed()
+
+
 def pasted(bench: Locator) -> None:
     """Paste a list of OpenAI's with a tool call that has no result, and open what comes later."""
     press("Paste a conversation")(bench)
@@ -409,6 +422,7 @@ STATES: dict[str, tuple[str, Callable[[Locator], None] | None]] = {
     "paste": (f"Workbench({CASE})", press("Paste a conversation")),
     "pasted": (f"Workbench({CASE})", pasted),
     "agent-state": (f"Workbench({CASE}, injection={{'trigger': lambda context: bool(context.state)}})", agent_state),
+    "words-compared": ("Workbench([profile, work], case.messages)", compared_in_words),
     "words": ("Workbench([profile, work], case.messages)", press("explain…")),
     "input": (f"Workbench({CASE})", tab("Model input")),
     "scores": (f"Workbench({CASE})", scores),

@@ -402,6 +402,27 @@ async def test_each_setting_is_explained_in_words_and_stays_true_while_it_change
     assert "memwb-shown" in bench.editor._dom_classes
 
 
+async def test_settings_are_pinned_and_compared_in_the_words_until_something_changes():
+    bench = await opened()
+
+    async def press(name):
+        bench.controls._act(buttons(bench.words.tree)[name])
+        await bench.state.settled()
+
+    bench.explain.click()
+    await bench.state.settled()
+    assert "Compare the settings" not in buttons(bench.words.tree)
+    await press("Pin these settings")
+    await bench.state.set(max_entries=1)
+    await press("Compare the settings")
+    compared = await bench.state.arms.compare()
+    assert [each.arm for each in compared.calls[0].differences] == ["settings 1", "no memory"]
+    shown = words(bench.words.tree)
+    assert [each.summary in shown for each in compared.calls[0].differences] == [True, True]
+    await bench.state.set(max_entries=2)
+    assert compared.calls[0].differences[0].summary not in words(bench.words.tree)
+
+
 async def test_stores_are_chosen_and_ordered_in_the_words():
     state = WorkbenchState([ListStore("a cane", name="one"), ListStore("a cane, too", name="two")], "a cane")
     controls = Controls(state)

@@ -12,9 +12,10 @@ from .parts import frame, head
 
 if TYPE_CHECKING:
     from ...workbench import WorkbenchState
+    from ...workbench.sides import Comparison
 
 
-def settings(state: WorkbenchState, take: int | None = None) -> Node:
+def settings(state: WorkbenchState, take: int | None = None, compared: Comparison | None = None) -> Node:
     """Return the pane; ``take``: its button gets the keyboard, once for each number."""
     close = el(
         "button",
@@ -28,16 +29,42 @@ def settings(state: WorkbenchState, take: int | None = None) -> Node:
     rows = [_setting(state, name, values[name], meaning) for name, meaning in MEANINGS.items() if name in values]
     if state.settings is None:
         rows.insert(0, el("p", "memwb-warn", "Injection is off: await wb.set(injection=True) switches it on."))
-    inside = frame(head("Settings in words", close), *rows, _pins(state), _timings(state), label="Settings in words")
+    inside = frame(
+        head("Settings in words", close), _pins(state, compared), *rows, _timings(state), label="Settings in words"
+    )
     return el("div", "memwb-writing memwb-meanings", inside)
 
 
-def _pins(state: WorkbenchState) -> Node:
-    """Return a button that keeps the settings, and what is kept."""
+def _pins(state: WorkbenchState, compared: Comparison | None) -> Node:
+    """Return a button that keeps the settings, what is kept, and how it differs at the open call."""
     names = ", ".join(shortened(name, 40) for name in state.arms.pinned)
     kept = f"pinned: {names}. wb.comparison() sets them side by side." if names else "to compare others with them"
     pin = el("button", "", "Pin these settings", action={"do": "pin"}, aria_label="Pin these settings")
-    return el("div", "memwb-setting", pin, " ", el("span", "memwb-dim", kept, role="status"), data_key="pins")
+    compare = (
+        el(
+            "button",
+            "",
+            "Compare",
+            action={"do": "compare"},
+            title="await wb.compare()",
+            aria_label="Compare the settings",
+        )
+        if names
+        else None
+    )
+    found = compared.calls[0].differences if compared is not None else ()
+    told = [el("li", "", el("strong", "", shortened(each.arm, 40)), f": {each.summary}") for each in found]
+    return el(
+        "div",
+        "memwb-setting",
+        pin,
+        " ",
+        compare,
+        " ",
+        el("span", "memwb-dim", kept, role="status"),
+        el("ul", "memwb-compared", *told, aria_label="Against the settings in force") if told else None,
+        data_key="pins",
+    )
 
 
 def _values(state: WorkbenchState) -> dict[str, str]:
