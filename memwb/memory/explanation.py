@@ -31,6 +31,7 @@ class Suggestion:
         rank: The entry's place in the block after the change, from 1.
         also: How many entries that were not injected before come in with it.
         brings: The beginning of the text of each of them, in the block's order.
+        drops: The beginning of the text of each entry that is injected now and would not be any more.
     """
 
     text: str
@@ -38,9 +39,10 @@ class Suggestion:
     rank: int
     also: int
     brings: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Suggestion({masked_words(self.text, texts_in([self.brings, self.settings]))})"
+        return f"Suggestion({masked_words(self.text, texts_in([self.brings, self.drops, self.settings]))})"
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Explanation:
         yield from (self.target, *self.words, *self.matched, *(word for _, word in self.near))
         yield from (each.content for each in (*self.before, *self.others))
         for suggestion in self.suggestions:
-            yield from texts_in([suggestion.brings, suggestion.settings])
+            yield from texts_in([suggestion.brings, suggestion.drops, suggestion.settings])
 
     @property
     def details(self) -> list[str]:

@@ -170,7 +170,7 @@ async def _search(run: _Run) -> str:
         raise _Skip(await nothing_found(run.stores, run.query))
     run.entries = found[:limit]
     kept = f"{counted(len(found), 'hit')}, {len(run.entries)} kept (max_entries {limit})"
-    return kept + (f"; failed: {', '.join(answer.store.name for answer in failed)}" if failed else "")
+    return kept + (f"; failed: {', '.join(visible(answer.store.name) for answer in failed)}" if failed else "")
 
 
 async def _format(run: _Run, call: Call) -> str:

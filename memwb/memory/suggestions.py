@@ -132,7 +132,7 @@ async def suggested(
 
     First come settings: one of them, else several at once. Only where none of these helps the entry's text is changed.
     What the user would have to say is no fix, and comes last. Among each of these, the smallest is the change that
-    brings the fewest other entries along, then the one with the better place.
+    brings the fewest other entries along, then the one with the better place. What a change drops is told beside it.
 
     Args:
         found: Why it did not arrive.
@@ -167,7 +167,7 @@ async def _tried(
 ) -> AsyncIterator[Suggestion]:
     import asyncio
 
-    present = {(hit.store, hit.content) for hit in before.hits if hit.kept} if before.injected else set()
+    present = dict.fromkeys((hit.store, hit.content) for hit in before.hits if hit.kept) if before.injected else {}
     for change in changes:
         await asyncio.sleep(0)
         changed = asked.changed(change.settings)
@@ -178,8 +178,9 @@ async def _tried(
             continue
         new = dict.fromkeys((hit.store, hit.content) for hit in trace.hits if hit.kept and not meant.is_hit(hit))
         brings = tuple(shortened(content, 30) for store, content in new if (store, content) not in present)
-        text = f"{change.words} → rank {place}{_beside(brings)}"
-        yield Suggestion(text, change.settings, place, len(brings), brings)
+        drops = tuple(shortened(content, 30) for store, content in present if (store, content) not in new)
+        text = f"{change.words} → rank {place}{_beside(brings, drops)}"
+        yield Suggestion(text, change.settings, place, len(brings), brings, drops)
 
 
 def _place(wanted: Wanted, trace: InjectionTrace) -> int | None:
@@ -188,11 +189,18 @@ def _place(wanted: Wanted, trace: InjectionTrace) -> int | None:
     return next((at for at, hit in enumerate(kept, 1) if wanted.is_hit(hit)), None)
 
 
-def _beside(brings: Sequence[str]) -> str:
-    if not brings:
-        return ""
-    names = ", ".join(f"'{name}'" for name in brings[:NAMED]) + (", …" if len(brings) > NAMED else "")
-    return f" (and {counted(len(brings), 'other new entry', 'other new entries')}: {names})"
+def _beside(brings: Sequence[str], drops: Sequence[str]) -> str:
+    """Say what comes in with it, and what goes out for it."""
+    told = []
+    if brings:
+        told.append(f"and {counted(len(brings), 'other new entry', 'other new entries')}: {_names(brings)}")
+    if drops:
+        told.append(f"without {counted(len(drops), 'entry that arrives', 'entries that arrive')} now: {_names(drops)}")
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def _names(texts: Sequence[str]) -> str:
+    return ", ".join(f"'{text}'" for text in texts[:NAMED]) + (", …" if len(texts) > NAMED else "")
 
 
 # -- what is tried --------------------------------------------------------------------------------------------------

@@ -121,7 +121,10 @@ def _top(state: WorkbenchState, trace: InjectionTrace, preview: Preview) -> list
     verdict = preview.verdict
     stages = " › ".join(f"{stage.name} {MARKS[stage.status]} {stage.reason}".strip() for stage in trace.stages)
     call = f"call {state.call} of {len(state.calls)}" if state.call else "no model call"
-    tries = [masked_words(suggestion.text, [*quoted, *suggestion.brings]) for suggestion in preview.suggestions[:3]]
+    tries = [
+        masked_words(suggestion.text, [*quoted, *suggestion.brings, *suggestion.drops])
+        for suggestion in preview.suggestions[:3]
+    ]
     return [
         el("p", "", el("strong", "", f"{_SIGNS[verdict.kind]} {masked_words(cropped(verdict.sentence, 600), quoted)}")),
         *(el("p", "", f"Try: {cropped(each, 300)}") for each in tries),

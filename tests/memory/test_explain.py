@@ -96,7 +96,7 @@ class TestCut:
             "'tea number 6' did not arrive: rank 7, limit 5.",
             f"  before it: {', '.join(map(repr, TEAS[:6]))}",
             "  try: max_entries 7 → rank 7 (and 1 other new entry: 'tea number 5')",
-            "  try: the user would have to say '6' → rank 1",
+            "  try: the user would have to say '6' → rank 1 (without 1 entry that arrives now: 'tea number 4')",
         ]
         assert settings_of(found) == [{"max_entries": 7}]
         assert [hit.content for hit in found.before] == TEAS[:6]
@@ -117,8 +117,15 @@ class TestCut:
             "'green tea' did not arrive: rank 1 in 'second', but 'first', registered before it, filled the 5 places."
         )
         assert [(suggestion.text, suggestion.settings) for suggestion in found.suggestions][:3] == [
-            ("stores: second first → rank 1", {"stores": ["second", "first"]}),
-            ("stores: without first → rank 1", {"stores": ["second"]}),
+            (
+                "stores: second first → rank 1 (without 1 entry that arrives now: 'tea number 4')",
+                {"stores": ["second", "first"]},
+            ),
+            (
+                "stores: without first → rank 1 (without 5 entries that arrive now: "
+                "'tea number 0', 'tea number 1', 'tea number 2', …)",
+                {"stores": ["second"]},
+            ),
             ("max_entries 7 → rank 7 (and 1 other new entry: 'tea number 5')", {"max_entries": 7}),
         ]
 
@@ -400,7 +407,11 @@ async def test_the_stop_words_of_a_query_hide_what_matters() -> None:
     found = await why("latex", [user("what is it that is latex")], listed("home", *contents, "latex mats"))
     assert found.sentence == "'latex mats' did not arrive: rank 6, limit 5."
     assert found.suggestions[0].settings == {"query": latest_without_stop_words}
-    assert found.suggestions[0].text == "query: the latest message without stop words → rank 1"
+    assert found.suggestions[0].text == (
+        "query: the latest message without stop words → rank 1 (without 5 entries that arrive now: "
+        "'that is what it is 0', 'that is what it is 1', 'that is what it is 2', …)"
+    )
+    assert found.suggestions[0].drops == tuple(f"that is what it is {number}" for number in range(5))
 
 
 async def test_why_works_on_a_store_with_a_file(tmp_path: Any) -> None:

@@ -232,7 +232,7 @@ class TestExplanationPage:
             "✗ 'tea 6' did not arrive: rank 7, limit 5."
             "Before it: 'tea 0', 'tea 1', 'tea 2', 'tea 3', 'tea 4', 'tea 5'"
             "Try: max_entries 7 → rank 7 (and 1 other new entry: 'tea 5')"
-            "Try: the user would have to say '6' → rank 1"
+            "Try: the user would have to say '6' → rank 1 (without 1 entry that arrives now: 'tea 4')"
         )
 
     async def test_it_shows_that_it_arrived(self) -> None:

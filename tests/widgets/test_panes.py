@@ -64,7 +64,7 @@ async def test_the_verdict_is_about_the_expected_entry_with_the_fix_that_was_tri
         Words of the query not in it: do, use, a, cane
         Changes that were tried on this call and bring it in:
         [Try: max_entries 4 → rank 4] and 1 other new entry: 'I want to learn more about th…'
-        [Try: the user would have to say 'like' → rank 2]
+        [Try: the user would have to say 'like' → rank 2] without 1 entry that arrives now: 'I am allergic to latex.'
         Ranked before it:
         'I have moderate mobility issues and use a cane.'
         'I am allergic to latex.'

@@ -79,7 +79,7 @@ def _fix(preview: Preview) -> Node | None:
         return None
     suggestion = preview.suggestions[0]
     text = f"Try: {suggestion.text}"
-    short = text.partition(" (and ")[0]  # what comes in beside it is in the tool tip, and behind "Why"
+    short = text.partition(" (")[0]  # what comes in or goes out beside it is in the tool tip, and behind "Why"
     return el("button", "memwb-fix", short, action={"do": "try", "text": suggestion.text}, title=text)
 
 
@@ -232,7 +232,7 @@ def _tried(explanation: Explanation) -> list[Node]:
 
 
 def _change(suggestion: Suggestion) -> tuple[Node | str, ...]:
-    """The button, and beside it what else would come in."""
-    short, _, brings = suggestion.text.partition(" (and ")
+    """The button, and beside it what else would come in or go out."""
+    short, _, beside = suggestion.text.partition(" (")
     button = el("button", "", f"Try: {short}", action={"do": "try", "text": suggestion.text})
-    return (button, f" and {brings.removesuffix(')')}") if brings else (button,)
+    return (button, f" {beside.removesuffix(')')}") if beside else (button,)
