@@ -98,6 +98,8 @@ class GateResult:
         changed: What differs between the two in settings, cases and stores, in words.
         unknown: Case -> what it expects now and no store holds, as far as the stores list what they hold: such a case
             can only fail, or never had its entry. By itself it is no fault.
+        short: Setting, case and the share of its expected entries that reaches the prompt, of the cases that do not get
+            all of them and are not worse: the baseline holds them to what they got then, which is not what they expect.
     """
 
     metric: str | None = None
@@ -111,6 +113,7 @@ class GateResult:
     edited: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     unknown: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    short: tuple[tuple[str, str, float], ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -147,6 +150,7 @@ class GateResult:
             "edited": list(self.edited),
             "changed": list(self.changed),
             "unknown": {case: list(expected) for case, expected in self.unknown.items()},
+            "short": [{"setting": setting, "case": case, "reached": share} for setting, case, share in self.short],
         }
 
 
@@ -201,6 +205,13 @@ def compare(report: Report, baseline: Report, metric: str | None = None, toleran
         edited=tuple(dict.fromkeys(old.case for old, new in both if _label(old) != _label(new))),
         changed=tuple(_changes(report, baseline)),
         unknown=dict(report.unknown),
+        short=tuple(
+            (new.setting, new.case, share)
+            for old, new in ran
+            if (share := new.figures.get("reached")) is not None
+            and share < 1 - _EXACT
+            and _drop("reached", old, new) <= _EXACT
+        ),
     )
 
 

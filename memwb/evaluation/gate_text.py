@@ -45,6 +45,14 @@ def told(result: GateResult) -> Iterator[str]:
         yield f"Edited since the baseline: {_listed([repr(each) for each in result.edited])}."
     if result.new:
         yield f"New, and in no baseline yet: {_named(result.new)}."
+    if result.short:
+        settings = len({setting for setting, _, _ in result.short})
+        shares = [
+            f"{case!r}{f' with {setting!r}' if settings > 1 else ''} {share:.0%}"
+            for setting, case, share in result.short
+        ]
+        many = counted(len(result.short), "run")
+        yield f"Not all that is expected arrives, as in the baseline, in {many}: {_listed(shares, 5)}."
     if not result.ok:
         yield "If this is meant, renew the baseline on purpose; in a case folder by `memwb update FOLDER`."
 

@@ -131,6 +131,13 @@ class TestMemoryStore(Exchanging, MemoryStore):
         for key in ("persist", "path"):
             if key in config:
                 raise ConfigError(f"{PREFIX}from_records makes a store in memory; it takes no {key!r}.", key=key)
+        if hasattr(records, "columns") and hasattr(records, "to_dict"):  # going through a DataFrame gives its columns
+            raise ConfigError(
+                f"{PREFIX}from_records: a DataFrame is no list of records. `Workbench(frame)` reads one as it is; "
+                'for a store take `from_records(frame.to_dict("records"), name=...)`.',
+                key="records",
+                value=records,
+            )
         config["persist"] = False
         store = cls(**config)
         with without_collector():

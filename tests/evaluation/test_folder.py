@@ -77,8 +77,15 @@ async def test_what_was_saved_gives_the_report_that_it_gave_before(folder, store
     before.assert_no_worse(folder.path)
 
 
+SHORT = (
+    "Not all that is expected arrives, as in the baseline, in 5 runs: 'talk' with 'default' 0%, 'cane' with 'off' 0%, "
+    "'rug' with 'off' 0%, 'talk' with 'off' 0%, 'talk' with 'marked' 0%."
+)
+"""What the cases never get of what they expect: said of a green folder, too."""
+
+
 async def test_an_unchanged_folder_passes_and_an_update_changes_no_byte(folder):
-    assert repr(await folder.check()) == "No case of 16 is worse than in the baseline."
+    assert repr(await folder.check()).splitlines() == ["No case of 16 is worse than in the baseline.", SHORT]
     before = {path: path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
     await load_folder(folder.path).update()
     assert {path: path.read_bytes() for path in folder.path.rglob("*") if path.is_file()} == before
@@ -154,6 +161,7 @@ async def test_an_edited_case_is_named(folder):
     assert repr(result).splitlines()[1:] == [
         "Changed: the cases are not those of the baseline.",
         "Edited since the baseline: 'rug'.",
+        SHORT,
     ]
 
 
