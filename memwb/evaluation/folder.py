@@ -11,12 +11,13 @@ A folder holds text files that a person can read and a version control system ca
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -26,6 +27,7 @@ from .._json import NotJsonError, loads
 from .._options import Redact, options
 from .._settings import checked_path
 from .._text import counted, quoted
+from .._whole_folder import put_in_place, standing, start
 from ..datasets import Case, Dataset
 from ..errors import ConfigError, DamagedFileError
 from ..memory import MemoryInjectionConfig, MemoryManager
@@ -101,7 +103,7 @@ class CaseFolder:
         now = await self.run_blocks()
         pairs = [(key[1], old.hash, now[key].hash) for key, old in self.blocks.items() if key in now]
         edited = dict.fromkeys([*result.edited, *(case for case, was, is_now in pairs if was != is_now)])
-        return replace(result, blocks=changed_blocks(self.blocks, now), edited=tuple(edited))
+        return dataclasses.replace(result, blocks=changed_blocks(self.blocks, now), edited=tuple(edited))
 
     async def check(self, metric: str | None = None, tolerance: float = 0.0) -> GateResult:
         """Return :meth:`compare`, or raise when it is not ``ok``.
@@ -169,6 +171,7 @@ def load_folder(folder: str | os.PathLike[str]) -> CaseFolder:
         OSError: A file cannot be opened.
     """
     path = checked_path(folder, "folder", "load_folder")
+    path = standing(path, CASES) or path
     if not (path / CASES).is_file():
         raise ConfigError(
             f"{path} is no case folder: {f'it has no {CASES}' if path.is_dir() else 'it does not exist'}. "
@@ -199,6 +202,7 @@ async def save_folder(
     cases: Dataset | Iterable[Case | Mapping[str, Any]],
     settings: Mapping[str, bool | MemoryInjectionConfig | str | os.PathLike[str]],
     *,
+    replace: bool = False,
     redact: Redact = None,
 ) -> CaseFolder:
     """Write a case folder with a baseline, and return it as it is read back.
@@ -208,6 +212,8 @@ async def save_folder(
 
     Args:
         folder: Where; it must not exist yet, or be empty.
+        replace: Whether a case folder that is there gives way, with its baseline, to the new one: for more cases, or
+            stores and settings that have changed.
         stores: What is searched, in every form that :func:`memwb.evaluate` takes; None for a data set's own. Each of
             them must be able to list its entries.
         cases: A data set, or labelled cases.
@@ -222,10 +228,11 @@ async def save_folder(
         ConfigError: The folder is taken, or something given cannot be kept; nothing was written.
     """
     path = checked_path(folder, "folder", "save_folder")
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    earlier = (path / CASES).is_file()
+    if path.exists() and not (earlier and replace) and (not path.is_dir() or any(path.iterdir())):
+        way = "replace=True writes it anew with what is given, `memwb update` renews its baseline alone"
         raise ConfigError(
-            f"save_folder: {path} exists already; take another name, or delete it first. "
-            f"`memwb update {folder}` renews the baseline of a case folder.",
+            f"save_folder: {path} exists already; {way if earlier else 'it is no case folder: take another name'}.",
             key="folder",
             value=str(folder),
         )
@@ -236,10 +243,8 @@ async def save_folder(
     mask = WordMask() if redact is True else redact or None
     names = [store.name for store in next(iter(by_owner.values()))]
     sources = {_checked_name(name): _source(name, setting, names) for name, setting in _checked(settings).items()}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    new = start(path)
     try:
-        new.mkdir()
         await _save_stores(new, by_owner, mask)
         ids = await _ids(by_owner) if mask else frozenset()
         save_cases(new / CASES, [_masked(case, mask, ids) for case in checked] if mask else checked)
@@ -247,10 +252,11 @@ async def save_folder(
         for name, source in sources.items():
             (new / SETTINGS / f"{name}.py").write_bytes(source)
         made = load_folder(new)
-        await replace(made, settings={name: made.settings[name] for name in sources}).update()  # in the given order
-        if path.exists():
+        made = dataclasses.replace(made, settings={name: made.settings[name] for name in sources})  # in the given order
+        await made.update()
+        if path.exists() and not earlier:
             path.rmdir()
-        new.rename(path)
+        put_in_place(new, path, CASES)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
@@ -362,7 +368,7 @@ async def _ids(by_owner: ByOwner) -> frozenset[str]:
 
 def _masked(case: Case, mask: Callable[[str], str], ids: frozenset[str]) -> Case:
     expected = tuple(each if each in ids else mask(each) for each in case.expected)
-    return replace(case, messages=in_messages(mask, case.messages), expected=expected, metadata=None)
+    return dataclasses.replace(case, messages=in_messages(mask, case.messages), expected=expected, metadata=None)
 
 
 def _read_blocks(file: Path) -> dict[tuple[str, str], Block]:

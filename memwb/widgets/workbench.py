@@ -250,18 +250,19 @@ class Workbench(Panels, PageActions, EntryActions, ipywidgets.VBox):
         return self.state.case(id, expected, owner=owner, category=category)
 
     async def save_cases(
-        self, folder: str | os.PathLike[str], cases: Iterable[Case], *, redact: Redact = None
+        self, folder: str | os.PathLike[str], cases: Iterable[Case], *, replace: bool = False, redact: Redact = None
     ) -> CaseFolder:
         """Write labelled cases, the stores and the settings as they stand as a folder that ``memwb eval`` guards.
 
         Args:
-            folder: Where; it must not exist yet, or be empty.
+            folder: Where; it must not exist yet, or be empty, or be a case folder that is to be replaced.
             cases: The cases, as :meth:`case` gives them.
+            replace: Whether a case folder that is there gives way to the new one, with its baseline.
             redact: True puts another word in the place of each; see :func:`memwb.evaluation.save_folder`.
         """
         from ..workbench.cases import save_cases
 
-        return await save_cases(self.state, folder, cases, redact=redact)
+        return await save_cases(self.state, folder, cases, replace=replace, redact=redact)
 
     def export(self, path: str | os.PathLike[str]) -> Export:
         """Write the settings as a Python module for an agent, and a pytest file that holds the previewed text.

@@ -14,6 +14,7 @@ from ..evaluation import Case, CaseFolder, save_folder
 from ..memory.messages import copied
 from ..memory.suggestions import retokenized
 from ..memory.wanted import LISTED
+from ..stores import TestMemoryStore
 
 if TYPE_CHECKING:
     from .state import WorkbenchState
@@ -91,7 +92,12 @@ def label(state: WorkbenchState, entry: Any, expected: bool = True) -> tuple[str
 
 
 async def save_cases(
-    state: WorkbenchState, folder: str | os.PathLike[str], cases: Iterable[Case], *, redact: Redact = None
+    state: WorkbenchState,
+    folder: str | os.PathLike[str],
+    cases: Iterable[Case],
+    *,
+    replace: bool = False,
+    redact: Redact = None,
 ) -> CaseFolder:
     """Write a case folder with the stores that are searched and the settings as they stand, named ``workbench``.
 
@@ -99,6 +105,7 @@ async def save_cases(
         state: The workbench.
         folder: Where; see :func:`memwb.evaluation.save_folder`, also for what it raises.
         cases: Labelled cases, as :func:`case_of` gives them.
+        replace: Whether a case folder that is there gives way to the new one.
         redact: Whether texts are masked.
 
     Raises:
@@ -108,9 +115,12 @@ async def save_cases(
     await state.settled()
     cases = list(cases)
     await _check_held(state, cases)
-    by_name = {store.name: retokenized(store, state.tokenizer) for store in state.source.stores}
+    listed = _listed(state)
+    # The SDK's test store cannot list its file; the reader of that file ranks as it does.
+    saved = [each if isinstance(each := listed[one.name], TestMemoryStore) else one for one in state.source.stores]
+    by_name = {store.name: retokenized(store, state.tokenizer) for store in saved}
     stores = [by_name[name] for name in state.store_names]
-    return await save_folder(folder, stores, cases, {"workbench": state.injection}, redact=redact)
+    return await save_folder(folder, stores, cases, {"workbench": state.injection}, replace=replace, redact=redact)
 
 
 async def _check_held(state: WorkbenchState, cases: Iterable[Any]) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 from .._options import checked_redact, options
 from .._redact import Redact, masked_data, redactor
 from .._settings import checked_path
+from .._whole_folder import put_in_place, start
 from ..errors import ConfigError
 from ..evaluation._masks import WordMask, in_messages
 from ..evaluation.settings_file import settings_source
@@ -35,7 +36,6 @@ from ..tokens import counter_named
 from .snapshot_reading import ABOUT, ARMS, SETTINGS, STORES, TALK, VERSION
 from .source import open_source
 from .state import WorkbenchState
-from .whole_folder import put_in_place, start
 
 __all__ = ["snapshot"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _files
 from .._json import NotJsonError, loads
+from .._whole_folder import standing
 from ..conversations import unpacked
 from ..errors import ConfigError, DamagedFileError
 from ..memory.messages import check_messages, model_calls
@@ -18,7 +19,6 @@ from ..stores.saved import open_saved
 from ..tokens import counter_named
 from .arms import PinnedArm
 from .source import Source
-from .whole_folder import standing
 
 if TYPE_CHECKING:
     from .state import WorkbenchState

@@ -11,7 +11,7 @@ import pytest
 import memwb
 from memwb import callbacks, datasets
 from memwb.errors import ConfigError, DamagedFileError, GateError
-from memwb.evaluation import Case, at_random, evaluate, load_folder, save_folder
+from memwb.evaluation import Arm, Case, at_random, evaluate, load_folder, save_folder
 from memwb.ranking import tokenize
 from memwb.stores import TestMemoryStore
 from memwb.workbench import WorkbenchState
@@ -261,7 +261,7 @@ async def test_an_interrupt_leaves_nothing_half_written(store, tmp_path, folder,
 
 
 async def test_a_folder_that_is_taken_is_never_written_over(folder, store):
-    with pytest.raises(ConfigError, match="exists already; take another name"):
+    with pytest.raises(ConfigError, match="exists already; replace=True writes it anew"):
         await save_folder(folder.path, store, CASES, SETTINGS)
 
 
@@ -291,3 +291,33 @@ async def test_a_case_that_expects_what_no_store_holds_is_named_with_it(store, t
     assert result.unknown == {"lost": ("e9", "My lamp is red.")}
     assert "Case 'lost' expects what no store holds: 'e9', 'My lamp is red.'." in repr(result)
     assert result.to_dict()["unknown"] == {"lost": ["e9", "My lamp is red."]}
+
+
+async def test_a_case_folder_gives_way_to_a_new_one_where_that_is_asked_for(folder, store, tmp_path):
+    made = await save_folder(folder.path, store, CASES[:2], {"default": {}}, replace=True)
+
+    assert (len(made.cases), list(made.settings), len(made.baseline.results)) == (2, ["default"], 2)
+    assert [path.name for path in tmp_path.iterdir()] == ["cases"]
+
+
+async def test_what_cannot_be_saved_leaves_the_earlier_folder_as_it_was(folder, store, tmp_path):
+    before = {path: path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
+
+    with pytest.raises(ConfigError, match="is an Arm"):
+        await save_folder(folder.path, store, CASES, {"default": Arm()}, replace=True)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+async def test_only_a_case_folder_gives_way(store, tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("precious")
+
+    with pytest.raises(ConfigError, match="it is no case folder: take another name"):
+        await save_folder(tmp_path / "precious", store, CASES, {"default": {}}, replace=True)
+    assert (tmp_path / "precious" / "thesis.txt").read_text() == "precious"
+
+
+async def test_a_folder_that_a_killed_replacement_left_aside_is_found(folder):
+    folder.path.rename(folder.path.with_name(f".{folder.path.name}.0123456789ab.old"))
+
+    assert len(load_folder(folder.path).cases) == len(CASES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from memwb.errors import ConfigError
 from memwb.memory import MemoryEntry, MemoryManager
 from memwb.stores import Editable, Listable
 from memwb.workbench import WorkbenchState
+from memwb.workbench.cases import save_cases
 from tests.memory.stores import WordStore
 
 
@@ -177,3 +179,16 @@ async def test_the_import_that_the_readme_names_gives_a_store_that_a_workbench_o
         state = WorkbenchState(store, "Is latex fine?")
         await state.settled()
         assert repr(state) == "Workbench(1 store, 1 entry; call 1: 1 of 1 hit injected)"
+
+
+async def test_cases_over_the_sdks_test_store_are_saved_with_what_its_file_holds(tmp_path: Path) -> None:
+    theirs = SdkTestMemoryStore(name="notes", path=str(tmp_path / "notes.json"))
+    await theirs.add("I am allergic to latex.")
+    state = WorkbenchState(theirs, "Is latex fine?")
+    await state.settled()
+
+    case = state.case("latex", ["I am allergic to latex."])
+    folder = await save_cases(state, tmp_path / "cases", [case])
+    assert [result.figures["reached"] for result in folder.baseline.results] == [1.0]
+    more = [case, replace(case, id="again")]
+    assert len((await save_cases(state, tmp_path / "cases", more, replace=True)).cases) == 2
