@@ -25,7 +25,7 @@ NO_CODE = {  # what the block shows instead
     ("memwb/workbench/snapshot.py", ""): "the files of a folder",
     ("memwb/stores/sqlite/_index.py", ""): "a formula",
 }
-NEEDS = {"strands": ("model", "scripted", "plugin"), "sentence_transformers": ("SentenceTransformersEmbedder",)}
+NEEDS = {"onnxruntime": "MiniLMEmbedder(", "sentence_transformers": "SentenceTransformersEmbedder("}
 
 
 @cache
@@ -90,9 +90,11 @@ async def test_an_example_runs(file, name, block, tmp_path, monkeypatch):
         with pytest.raises(SyntaxError):
             compile(block, file, "exec")
         return
-    for package, of in NEEDS.items():
-        if name in of:
-            pytest.importorskip(package, reason=f"The example is for {package}.")
+    for package, call in NEEDS.items():
+        if call in block:
+            pytest.importorskip(package, reason=f"The example needs {package}.")
+    if file.startswith("memwb/bridge/strands"):
+        pytest.importorskip("strands", reason="The example is for the SDK.")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("OPENAI_API_KEY", "none")
