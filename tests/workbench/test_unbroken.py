@@ -12,6 +12,14 @@ from memwb.workbench.entries import EntriesState
 from memwb.workbench.unbroken import unbroken
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Hear SIGINT as a terminal's program does: one that a shell starts in the background may have it ignored."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
 def staged(folder, exchange_of_second):
     """Return entries with changes of two stores, and what gives the texts of both."""
     stores = [TestMemoryStore(name=name, path=folder / f"{name}.json") for name in ("one", "two")]
