@@ -194,13 +194,13 @@ async def test_what_one_agent_owes_is_saved_without_waiting_for_another_or_split
 
 
 def test_accepted_writes_of_a_running_loop_are_left_alone_by_the_end_of_another_agents_call() -> None:
-    home = AddStore("home", seconds=0.3)
+    home = AddStore("home", seconds=2.0)
     manager = MemoryManager([home], add_tool_config={"wait_for_writes": False}, search_tool_config=False)
     begun = threading.Event()
 
     async def other() -> None:
         manager.accept_write("slow", ["home"])
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.05)  # by then it waits for the store
         begun.set()
         await manager.flush()
 
