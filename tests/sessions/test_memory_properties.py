@@ -34,6 +34,7 @@ class Conversation(RuleBasedStateMachine):
         self.said = []  # the texts in order; those of a summary that was replaced by another one are let go
         self.summarised = set()
         self.open_call = None
+        self.answered = False
 
     def opened(self):
         return Memory(self.store, self.model, max_messages=8, pin_count=2, recent_count=3)
@@ -53,8 +54,9 @@ class Conversation(RuleBasedStateMachine):
     def add(self, kind, answer):
         self.model.answer = answer
         number = f"m{len(self.said)}"
-        if kind == "user":
-            self.open_call = None  # the turn is over
+        if kind == "user" or (self.answered and kind != "result"):
+            self.open_call = None  # the turn is over; or the call is, and no model takes a second result of it later
+            self.answered = False
         message = {"role": kind, "content": number}
         if kind == "call":
             message = {"role": "assistant", "content": number, "tool_calls": [{"id": number}]}
@@ -63,6 +65,7 @@ class Conversation(RuleBasedStateMachine):
             if self.open_call is None:
                 return
             message = {"role": "tool", "content": number, "tool_call_id": self.open_call}
+            self.answered = True
         self.do(self.memory.add(message, "s", "u"))
         self.said.append(number)
 
