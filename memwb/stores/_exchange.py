@@ -11,6 +11,7 @@ from .. import _json
 from .._text import shortened
 from ..catalog import Record
 from ..errors import ConflictError, DuplicateEntryError
+from ._exchanged import Exchanged
 from ._items import Sources, draft, new_records
 from ._record_file import RecordFile, RecordList, Step, writable
 from ._records import Contents, as_record
@@ -18,16 +19,9 @@ from ._table import RawRecord
 
 
 @dataclass
-class Exchange:
-    """What an exchange wrote, kept so that ``store.take_back`` can undo it.
+class Exchange(Exchanged):
+    """What an exchange of a TestMemoryStore wrote, with the records as they stand in its file."""
 
-    Attributes:
-        before: The records as they were.
-        after: The records as they are now.
-    """
-
-    before: tuple[Record, ...]
-    after: tuple[Record, ...]
     old: dict[str, RawRecord] = field(default_factory=dict, repr=False)
     new: dict[str, RawRecord] = field(default_factory=dict, repr=False)
     order: Sequence[str] = field(default=(), repr=False)  # the ids before, in the order of the store

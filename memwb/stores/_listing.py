@@ -1,11 +1,12 @@
-"""Browsing the contents of a TestMemoryStore: which records, in which order."""
+"""Browsing the contents of a store: which records, in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ..errors import ConfigError
+from ..memory.settings import at_least_one
 from ._records import PREFIX, Contents
 
 _SORTS = ("created_at", "content", "id")
@@ -35,6 +36,37 @@ def folded_where(where: str) -> str:
     if not isinstance(where, str):
         raise ConfigError(f"{PREFIX}where must be a text, not {where!r:.80}.", key="where", value=where)
     return where.casefold()
+
+
+class Page(NamedTuple):
+    """Which records are asked for: the sort key, None for the order of adding, and the text that they hold."""
+
+    key: SortKey | None
+    where: str
+
+
+def checked_page(offset: object, limit: object, sort: object, where: str) -> Page:
+    """Read the arguments of ``page``."""
+    if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
+        raise ConfigError(f"{PREFIX}offset is {offset!r}; it must be a whole number, at least 0.", key="offset")
+    at_least_one(limit, f"{PREFIX}limit", "limit")
+    return Page(sort_key(sort), folded_where(where))
+
+
+class HasContent(Protocol):
+    """An entry or a record."""
+
+    @property
+    def id(self) -> str | None: ...
+
+    @property
+    def content(self) -> str: ...
+
+
+def is_meant(entry: HasContent, id: str | None, content: str | None, folded: str) -> bool:
+    """Whether an entry has an id (None: any) and a content, and holds a text; see best_match."""
+    is_named = id in (None, entry.id) and (content is None or content.strip() == entry.content.strip())
+    return is_named and folded in entry.content.casefold()
 
 
 def meant(contents: Contents, id: str | None, content: str | None, folded: str) -> Sequence[int]:

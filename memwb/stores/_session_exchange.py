@@ -11,6 +11,7 @@ from ..catalog import Record, SessionCatalog, record_of
 from ..errors import ConfigError, ConflictError, DuplicateEntryError
 from ..memory.messages import copied
 from ._exchange import difference
+from ._exchanged import Exchanged
 
 if TYPE_CHECKING:
     from .. import sessions
@@ -21,16 +22,9 @@ _TRIES = 50
 
 
 @dataclass
-class SessionExchange:
-    """What an exchange wrote, kept so that it can be undone.
+class SessionExchange(Exchanged):
+    """What an exchange of entries of sessions wrote."""
 
-    Attributes:
-        before: The records as they were.
-        after: The records as they are now.
-    """
-
-    before: tuple[Record, ...]
-    after: tuple[Record, ...]
     old: dict[str, sessions.MemoryEntry] = field(default_factory=dict, repr=False)
     new: dict[str, sessions.MemoryEntry] = field(default_factory=dict, repr=False)
     order: dict[_Key, list[str]] = field(default_factory=dict, repr=False)  # of ids, before

@@ -22,7 +22,7 @@ from ._edits import Change, check_content, check_number, checked_id, found, plac
 from ._exchange import Exchanging
 from ._finder import Finder
 from ._items import Sources, TestMemoryAddResult, draft, drafts, known, new_records
-from ._listing import folded_where, meant, ordered, sort_key
+from ._listing import checked_page, folded_where, meant, ordered
 from ._record_file import RecordFile, RecordList, writable
 from ._records import PREFIX, WHERE, Contents, as_record, damaged
 from ._salvage import Salvage, Salvager, salvage, salvageable
@@ -373,10 +373,7 @@ class TestMemoryStore(Exchanging, MemoryStore):
         Raises:
             ConfigError: A bad offset, limit or sort.
         """
-        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-            raise ConfigError(f"{PREFIX}offset is {offset!r}; it must be a whole number, at least 0.", key="offset")
-        at_least_one(limit, f"{PREFIX}limit", "limit")
-        key, folded = sort_key(sort), folded_where(where)
+        key, folded = checked_page(offset, limit, sort, where)
         contents = self._records.contents()
         places = ordered(contents, key, contents.places_holding(folded) if folded else None)
         return [as_record(record, self.name) for record in self._read(contents, places[offset : offset + limit])]

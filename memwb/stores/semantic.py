@@ -19,6 +19,7 @@ from ..memory.types import RELEVANCE_SCORE, MemoryEntry, has_method, identified
 from ..ranking import FUSION_K, Embedder, fuse
 from ..ranking.embedder import embedded
 from ._filters import Narrowed, narrowed
+from ._listing import is_meant
 from .protocols import BulkWritable, Editable, Exchangeable, FilteredSearchOptions, Listable, ScoreKind
 
 if TYPE_CHECKING:
@@ -252,10 +253,8 @@ class Semantic:
         Returns:
             The best entry that is as asked and its rank, from 1; None where none is found.
         """
-        text, folded = None if content is None else content.strip(), where.casefold()
         for rank, (record, score) in enumerate(await self._ranked(query, None, Narrowed()), 1):
-            is_meant = id in (None, record.id) and text in (None, record.content.strip())
-            if is_meant and folded in record.content.casefold():
+            if is_meant(record, id, content, where.casefold()):
                 return rank, self._entry(record, score)
         return None
 

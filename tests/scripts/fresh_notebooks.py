@@ -61,11 +61,6 @@ def lessons(folder: Path) -> Path:
     return place
 
 
-def collected(python: Path, place: Path, options: list[str]) -> str:
-    """Return which cells a run with these options collects, in its order."""
-    return command(python, "-m", "pytest", *options, "--collect-only", "notebooks", cwd=place)
-
-
 def main() -> int:
     """Install once, run as often as asked, print a line a run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -82,11 +77,11 @@ def main() -> int:
         print(f"installed in {time.perf_counter() - begin:.0f} s: {Path(found).relative_to(base)}")
         for number in range(arguments.runs):
             begin = time.perf_counter()
-            options = ["-q", "--color=no", "-p", "no:cacheprovider", "--randomly-seed", str(number)]
+            options = ["--color=no", "-p", "no:cacheprovider", "--randomly-seed", str(number)]
             done = subprocess.run(
                 [python, "-m", "pytest", *options, "notebooks"], cwd=place, capture_output=True, text=True, check=False
             )
-            order = list(dict.fromkeys(re.findall(r"notebooks/(\d\d)", collected(python, place, options))))
+            order = list(dict.fromkeys(re.findall(r"^notebooks/(\d\d)", done.stdout, flags=re.MULTILINE)))
             counted = done.stdout.strip().splitlines()[-1].strip("= ")
             print(f"run {number + 1}, in the order {' '.join(order)}: {counted}", flush=True)
             if done.returncode:

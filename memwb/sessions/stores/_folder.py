@@ -166,9 +166,8 @@ class Folder(Looked):
         if known is None and (noted := self._known.notes.of(path, signature)):
             return noted.key
         with suppress(FileNotFoundError), FileIO(path) as file:
-            head = file.read(_lines.HEAD)
-            key = _lines.key_of(head[: head.rfind(b"\n") + 1] if len(head) == _lines.HEAD else head, fit)
-            if len(head) < _lines.HEAD or fit(key) == _lines.EXACT:
+            key, certain = _lines.key_in_head(file, fit)
+            if certain:
                 return key
         lines = self.looked(path)
         return None if lines is None else lines.key

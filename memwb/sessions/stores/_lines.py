@@ -312,9 +312,8 @@ def sought(file: FileIO, id: str, fit: Fit) -> MemoryEntry | bool | None:
             entry = _entry_in(_line_around(file, start + at))
             if isinstance(entry, MemoryEntry) and entry.memory_id == id:
                 if key == NO_KEY:
-                    head = os.pread(file.fileno(), HEAD, 0)
-                    key = key_of(head[: head.rfind(b"\n") + 1] or head, fit)
-                    if fit(key) != EXACT:
+                    key, certain = key_in_head(file, fit)
+                    if not certain:
                         return False
                 if (entry.session_id, entry.user_id) == key:
                     return entry
@@ -322,6 +321,14 @@ def sought(file: FileIO, id: str, fit: Fit) -> MemoryEntry | bool | None:
         view[:kept] = view[size - kept : size]
         start += size - kept
     return None
+
+
+def key_in_head(file: FileIO, fit: Fit) -> tuple[Key, bool]:
+    """Return whose entries a file holds, as :func:`key_of` tells by its first lines, and whether that is certain."""
+    head = os.pread(file.fileno(), HEAD, 0)
+    whole = len(head) < HEAD
+    key = key_of(head if whole else head[: head.rfind(b"\n") + 1], fit)
+    return key, whole or fit(key) == EXACT
 
 
 def _line_around(file: FileIO, at: int) -> bytes:

@@ -7,16 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from ...catalog import Record
-from ...errors import ConfigError, EntryNotFoundError
-from ...memory.settings import at_least_one
+from ...errors import EntryNotFoundError
 from ...memory.types import Metadata
 from .._items import told_by
-from .._listing import sort_key
+from .._listing import checked_page
 from ._access import Access
 from ._arguments import checked_change, checked_drafts, checked_id, checked_where
 from ._rows import Row, encoded, json_of, read, storable
 from ._server import WHERE
-from ._writing import Exchanged, exchanged, taken_back, updated
+from ._writing import PostgresExchange, exchanged, taken_back, updated
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -54,12 +53,8 @@ class Entries(Access):
         Raises:
             ConfigError: A bad offset, limit or sort.
         """
-        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-            raise ConfigError(f"{WHERE}: offset is {offset!r}; it must be a whole number, at least 0.", key="offset")
-        at_least_one(limit, f"{WHERE}: limit", "limit")
         with told_by(WHERE):
-            key = sort_key(sort)
-        folded = checked_where(where)
+            key, folded = checked_page(offset, limit, sort, where)
         order = _ORDERS[key]
         statement = self._statement(
             # What is left out is counted in an index where it can be, and not read.
@@ -129,7 +124,7 @@ class Entries(Access):
 
     async def exchange(
         self, before: Sequence[Record], after: Sequence[Record], *, only_check: bool = False
-    ) -> Exchanged:
+    ) -> PostgresExchange:
         """Put records in the place of others, in one transaction: all of it, or nothing.
 
         A record of both lists (by its id) gets the text and metadata of the second, and keeps its place and its time.
@@ -144,7 +139,7 @@ class Entries(Access):
         vectors = await self._vectors([] if only_check else [record.content for record in after])
         drafts, now = [self._row(entry) for entry in checked_drafts(after, numbered=False)], self._sources.now()
 
-        def work(connection: Connection[Any]) -> Exchanged:
+        def work(connection: Connection[Any]) -> PostgresExchange:
             return exchanged(
                 connection,
                 self._schema,
@@ -160,7 +155,7 @@ class Entries(Access):
 
         return await self._run(work)
 
-    async def take_back(self, done: Exchanged) -> None:
+    async def take_back(self, done: PostgresExchange) -> None:
         """Undo an exchange; what others have written meanwhile stays.
 
         Raises:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 from ...catalog import Record
 from ...errors import ConflictError, DuplicateEntryError, EntryNotFoundError
 from .._exchange import difference
+from .._exchanged import Exchanged
 from ._rows import COLUMNS, READ, Row, decoded, encoded, read, storable
 from ._schema import Schema
 
@@ -30,16 +31,9 @@ Vectors = Mapping[str, str]
 
 
 @dataclass
-class Exchanged:
-    """What an exchange wrote, kept so that ``store.take_back`` can undo it.
+class PostgresExchange(Exchanged):
+    """What an exchange of a PostgresMemoryStore wrote, with its rows."""
 
-    Attributes:
-        before: The records as they were.
-        after: The records as they are now.
-    """
-
-    before: tuple[Record, ...]
-    after: tuple[Record, ...]
     old: dict[str, Row] = field(default_factory=dict, repr=False)
 
 
@@ -221,7 +215,7 @@ def exchanged(
     *,
     owner: str | None,
     only_check: bool,
-) -> Exchanged:
+) -> PostgresExchange:
     """Put rows in the place of those that were seen."""
     with connection.transaction(force_rollback=only_check):
         held = _as_seen(connection, schema, before, where, name, owner)
@@ -231,7 +225,7 @@ def exchanged(
             raise DuplicateEntryError(min(taken), where)
         written = _replaced(connection, schema, list(held.values()), wanted, vectors, where)
     records = {row.id: row.record(name) for row in written}
-    return Exchanged(tuple(before), tuple(records[row.id] for row in after), held)
+    return PostgresExchange(tuple(before), tuple(records[row.id] for row in after), held)
 
 
 def _kept(row: Row, old: Row | None, now: datetime) -> Row:
@@ -245,7 +239,7 @@ def _kept(row: Row, old: Row | None, now: datetime) -> Row:
 def taken_back(
     connection: Connection[Any],
     schema: Schema,
-    done: Exchanged,
+    done: PostgresExchange,
     vectors: Vectors,
     where: str,
     name: str,

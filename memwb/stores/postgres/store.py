@@ -16,6 +16,7 @@ from ...ranking import Embedder, Tokenizer, tokenize_any_script
 from ...ranking.embedder import embedded
 from .._filters import narrowed
 from .._items import Sources, TestMemoryAddResult
+from .._listing import is_meant
 from ..protocols import BulkItem, FilteredSearchOptions, ScoreKind
 from . import _searching as searching
 from ._arguments import checked_drafts, checked_where
@@ -241,8 +242,7 @@ class PostgresMemoryStore(Entries):
             found = await self._run(work)
             return found and (found[0], self._entry(found[1], len(tokens & tokenize_any_script(found[1].content))))
         for rank, entry in enumerate(await self.search(query, {"max_search_results": _DEEPEST}), 1):
-            is_meant = id in (None, entry.id) and (content is None or content.strip() == entry.content.strip())
-            if is_meant and folded in entry.content.casefold():
+            if is_meant(entry, id, content, folded):
                 return rank, entry
         return None
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from ...catalog import Record
 from ...errors import ConflictError, DuplicateEntryError
 from .._exchange import difference
+from .._exchanged import Exchanged
 from .._items import draft, give_times, told_by
 from . import _rows
 from ._access import FileAccess
@@ -20,16 +21,9 @@ _T = TypeVar("_T")
 
 
 @dataclass
-class SQLiteExchange:
-    """What an exchange wrote, kept so that ``store.take_back`` can undo it.
+class SQLiteExchange(Exchanged):
+    """What an exchange of an SQLiteMemoryStore wrote, with its rows."""
 
-    Attributes:
-        before: The entries as they were.
-        after: The entries as they are now.
-    """
-
-    before: tuple[Record, ...]
-    after: tuple[Record, ...]
     old: dict[str, Row] = field(default_factory=dict, repr=False)
     new: dict[str, Row] = field(default_factory=dict, repr=False)
 

@@ -19,7 +19,7 @@ from ...ranking import Tokenizer
 from .._edits import Change, checked_id
 from .._filters import Narrowed, narrowed
 from .._items import Sources, checked_text, told_by
-from .._listing import folded_where, sort_key
+from .._listing import checked_page, folded_where
 from ..protocols import FilteredSearchOptions, ScoreKind
 from . import _rows
 from ._adding import Adding
@@ -299,11 +299,8 @@ class SQLiteMemoryStore(Adding, SQLiteExchanging):
         Raises:
             ConfigError: A bad offset, limit or sort.
         """
-        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-            raise ConfigError(f"{WHERE}: offset is {offset!r}; it must be a whole number, at least 0.", key="offset")
-        at_least_one(limit, f"{WHERE}: limit", "limit")
         with told_by(WHERE):
-            key, folded = sort_key(sort), folded_where(where)
+            key, folded = checked_page(offset, limit, sort, where)
 
         def page(connection: sqlite3.Connection) -> list[Row]:
             if key is None and self.owner is None and not folded:
