@@ -62,7 +62,7 @@ WATCH_SHIFTS = """() => {
 }"""
 
 KERNEL_COUNTS = """
-import asyncio as _asyncio, gc as _gc, json as _json, threading as _threading
+import asyncio as _asyncio, gc as _gc, json as _json, threading as _threading, time as _time
 import ipywidgets as _ipywidgets
 from ipykernel.comm import Comm as _Comm
 from memwb.workbench.state import WorkbenchState as _State
@@ -75,6 +75,10 @@ def _counts():
     _gc.collect()
     alive = [each for each in _gc.get_objects() if isinstance(each, _State)]
     kernel = get_ipython().kernel
+    for _ in range(1000):  # the cell that counts has sent messages itself: only those that stay are waiting
+        if not kernel.iopub_thread._events:
+            break
+        _time.sleep(0.01)
     return {
         "widgets": len(_ipywidgets.widgets.widget._instances),
         "comms": len(kernel.comm_manager.comms),
