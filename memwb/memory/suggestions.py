@@ -167,7 +167,8 @@ async def _tried(
 ) -> AsyncIterator[Suggestion]:
     import asyncio
 
-    present = dict.fromkeys((hit.store, hit.content) for hit in before.hits if hit.kept) if before.injected else {}
+    others = (hit for hit in before.hits if hit.kept and not wanted.is_hit(hit)) if before.injected else ()
+    present = dict.fromkeys((hit.store, hit.content) for hit in others)
     for change in changes:
         await asyncio.sleep(0)
         changed = asked.changed(change.settings)

@@ -559,3 +559,13 @@ class TestInTwoSteps:
         await with_suggestions(first, manager, self.TALK, settings)
         assert turns.index("other") < len(turns) - 1
         await task
+
+
+async def test_an_entry_that_a_format_left_out_is_not_among_what_its_own_fix_drops() -> None:
+    store = listed("home", "green tea", "black tea")
+    found = await why("green tea", [user("tea")], store, injection={"format": lambda context: "- black tea"})
+
+    assert (found.arrived, found.stage) == (False, "format")
+    assert [(suggestion.text, suggestion.drops) for suggestion in found.suggestions][:1] == [
+        ("the default format → rank 1", ())
+    ]

@@ -129,7 +129,8 @@ async def test_why_always_has_an_answer_that_agrees_with_the_block(
         assert trace.injected
         assert found.target in [entry.content for entry in trace.entries]
     if trace.injected and target in [entry.content for entry in trace.entries]:
-        assert found.arrived
+        own_format = isinstance(injection, dict) and "format" in injection
+        assert found.arrived or (own_format and found.stage == "format")  # a text that is the same without the entry
     for suggestion in found.suggestions:
         again = await applied(suggestion, made, messages, injection)
         assert again.entries[suggestion.rank - 1].content == found.target
